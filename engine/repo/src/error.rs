@@ -1,0 +1,313 @@
+//! What can go wrong above the store: each variant names the argument or the object, and has a stable code.
+
+use gemel_object::Gid;
+use gemel_store::StoreError;
+use std::path::PathBuf;
+
+/// Stable class of a failure (query surface, section 1.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Code {
+    /// Nothing there: unknown name, absent object, no repository.
+    NotFound,
+    /// An argument that cannot be meant.
+    InvalidArgument,
+    /// A budget above the maximum.
+    BudgetExceeded,
+    /// A cursor that is none.
+    PaginationInvalid,
+    /// Stored bytes that are not what they should be.
+    RepositoryCorrupt,
+    /// Refused by policy: execution, disclosure, unrecorded work in the way, untrusted store.
+    PolicyDenied,
+    /// Over a limit of size, length or count.
+    LimitExceeded,
+    /// The disk, a lock, a derived file.
+    Internal,
+}
+
+impl Code {
+    /// The code as it is written in answers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Code::NotFound => "NOT_FOUND",
+            Code::InvalidArgument => "INVALID_ARGUMENT",
+            Code::BudgetExceeded => "BUDGET_EXCEEDED",
+            Code::PaginationInvalid => "PAGINATION_INVALID",
+            Code::RepositoryCorrupt => "REPOSITORY_CORRUPT",
+            Code::PolicyDenied => "POLICY_DENIED",
+            Code::LimitExceeded => "LIMIT_EXCEEDED",
+            Code::Internal => "INTERNAL",
+        }
+    }
+}
+
+/// Failure of a repository operation.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RepoError {
+    /// No `.gemel` here or above.
+    #[error("not a gemel repository: {}", path.display())]
+    NotARepository {
+        /// Where the search began.
+        path: PathBuf,
+    },
+    /// `init` where a repository is.
+    #[error("repository already exists: {}", path.display())]
+    AlreadyExists {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A store found by searching upward that somebody else could have planted.
+    #[error("refusing {}: {reason}; name it with --repo to use it all the same", path.display())]
+    UntrustedStore {
+        /// The `.gemel` directory found.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The enclosing Git repository tracks files of the store.
+    #[error("refusing {}: the enclosing Git index tracks {tracked:?} (only .gitignore and exchange/ may be)", path.display())]
+    TrackedStore {
+        /// The `.gemel` directory.
+        path: PathBuf,
+        /// First tracked path, relative to the Git worktree.
+        tracked: String,
+    },
+    /// Text that names nothing.
+    #[error("unresolved name or identity: {text:?}{}", did_you_mean(suggestions))]
+    Unresolved {
+        /// The text given.
+        text: String,
+        /// Existing names that look alike, best first.
+        suggestions: Vec<String>,
+    },
+    /// Text that names several things.
+    #[error("ambiguous: {text:?} matches {}{}", list(candidates), if *more { ", …" } else { "" })]
+    Ambiguous {
+        /// The text given.
+        text: String,
+        /// At most ten matches.
+        candidates: Vec<Gid>,
+        /// Whether there are further ones.
+        more: bool,
+    },
+    /// An object of another family than the command needs.
+    #[error("invalid: {text} is not {expected}")]
+    WrongFamily {
+        /// The text given.
+        text: String,
+        /// What it names.
+        id: Gid,
+        /// What was needed, with its article.
+        expected: &'static str,
+    },
+    /// A value outside its set.
+    #[error("invalid {field} {value:?} (expected one of {})", allowed.join(", "))]
+    EnumValue {
+        /// Name of the field or flag.
+        field: &'static str,
+        /// Value given.
+        value: String,
+        /// The set.
+        allowed: &'static [&'static str],
+    },
+    /// A name in use for something else.
+    #[error("name {name:?} already stands for {existing}")]
+    NameTaken {
+        /// Full ref name.
+        name: String,
+        /// Its target.
+        existing: Gid,
+    },
+    /// Text that is no workspace name.
+    #[error("invalid workspace name: {name:?}")]
+    WorkspaceName {
+        /// The text.
+        name: String,
+    },
+    /// A workspace without any record.
+    #[error("no such workspace: {name:?}")]
+    NoWorkspace {
+        /// The name.
+        name: String,
+    },
+    /// A second `change begin` in one workspace.
+    #[error("a change is already in progress (run `gemel change finish`)")]
+    AlreadyPending {
+        /// The workspace.
+        workspace: String,
+    },
+    /// `change finish` or `change abort` without a begin.
+    #[error("no change in progress (run `gemel change begin`)")]
+    NothingPending {
+        /// The workspace.
+        workspace: String,
+    },
+    /// A pending record that does not read.
+    #[error("corrupt pending record of workspace {workspace:?}: {detail}; run `gemel fsck`")]
+    PendingCorrupt {
+        /// The workspace.
+        workspace: String,
+        /// What was found.
+        detail: String,
+    },
+    /// A local record that does not read.
+    #[error("corrupt record {name}: {detail}; run `gemel fsck`")]
+    RecordCorrupt {
+        /// Its name.
+        name: String,
+        /// What was found.
+        detail: String,
+    },
+    /// A `--claim`, `--evidence` or `--residual` text that does not read.
+    #[error("invalid: malformed spec {spec:?}: {detail}")]
+    MalformedSpec {
+        /// The text.
+        spec: String,
+        /// What is wrong.
+        detail: String,
+    },
+    /// A claim that claims nothing (FAM-12).
+    #[error("object error: claim predicate must be non-empty (in {spec:?})")]
+    EmptyPredicate {
+        /// The text.
+        spec: String,
+    },
+    /// An argument refused for another reason, told in full.
+    #[error("invalid: {detail}")]
+    Invalid {
+        /// What is wrong, naming the argument.
+        detail: String,
+        /// Objects it is about.
+        ids: Vec<Gid>,
+    },
+    /// Files in the way that no state holds.
+    #[error("invalid: {verb} {} unrecorded file(s): {}{}; pass --force to do it all the same", paths.len(), paths.iter().take(10).cloned().collect::<Vec<_>>().join(", "), if paths.len() > 10 { ", …" } else { "" })]
+    UnrecordedWork {
+        /// What would happen to them: "checkout would remove".
+        verb: &'static str,
+        /// The paths, ascending.
+        paths: Vec<String>,
+    },
+    /// A cursor that is none.
+    #[error("invalid cursor {cursor:?}: {detail}")]
+    Cursor {
+        /// The text.
+        cursor: String,
+        /// What is wrong.
+        detail: String,
+    },
+    /// A limit of a walk or a list.
+    #[error("{what}: {found} exceeds the limit of {limit}")]
+    Limit {
+        /// Name of the limit and place.
+        what: String,
+        /// Value found.
+        found: u64,
+        /// Value allowed.
+        limit: u64,
+    },
+    /// An object that is stored but is not what another object says it is.
+    #[error("corrupt object {id}: {detail}; run `gemel fsck`")]
+    CorruptObject {
+        /// The object.
+        id: Gid,
+        /// What was found.
+        detail: String,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+fn did_you_mean(suggestions: &[String]) -> String {
+    if suggestions.is_empty() { String::new() } else { format!("; did you mean {}?", suggestions.join(", ")) }
+}
+
+fn list(ids: &[Gid]) -> String {
+    ids.iter().map(Gid::to_string).collect::<Vec<_>>().join(", ")
+}
+
+impl RepoError {
+    /// An argument refused, told in full.
+    pub fn invalid(detail: impl Into<String>) -> RepoError {
+        RepoError::Invalid { detail: detail.into(), ids: Vec::new() }
+    }
+
+    /// The stable code (query surface, section 1.6).
+    pub fn code(&self) -> Code {
+        match self {
+            RepoError::NotARepository { .. }
+            | RepoError::Unresolved { .. }
+            | RepoError::NoWorkspace { .. } => Code::NotFound,
+            RepoError::UntrustedStore { .. }
+            | RepoError::TrackedStore { .. }
+            | RepoError::UnrecordedWork { .. } => Code::PolicyDenied,
+            RepoError::AlreadyExists { .. }
+            | RepoError::Ambiguous { .. }
+            | RepoError::WrongFamily { .. }
+            | RepoError::EnumValue { .. }
+            | RepoError::NameTaken { .. }
+            | RepoError::WorkspaceName { .. }
+            | RepoError::AlreadyPending { .. }
+            | RepoError::NothingPending { .. }
+            | RepoError::MalformedSpec { .. }
+            | RepoError::EmptyPredicate { .. }
+            | RepoError::Invalid { .. } => Code::InvalidArgument,
+            RepoError::PendingCorrupt { .. }
+            | RepoError::RecordCorrupt { .. }
+            | RepoError::CorruptObject { .. } => Code::RepositoryCorrupt,
+            RepoError::Cursor { .. } => Code::PaginationInvalid,
+            RepoError::Limit { .. } => Code::LimitExceeded,
+            RepoError::Store(error) => store_code(error),
+        }
+    }
+
+    /// Objects the failure is about, for the `ids` member of an error envelope.
+    pub fn ids(&self) -> Vec<Gid> {
+        match self {
+            RepoError::Ambiguous { candidates, .. } => candidates.clone(),
+            RepoError::WrongFamily { id, .. } | RepoError::CorruptObject { id, .. } => vec![*id],
+            RepoError::NameTaken { existing, .. } => vec![*existing],
+            RepoError::Invalid { ids, .. } => ids.clone(),
+            RepoError::Store(error) => store_ids(error),
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn store_code(error: &StoreError) -> Code {
+    match error {
+        StoreError::NotFound { .. } | StoreError::NotARepository { .. } => Code::NotFound,
+        StoreError::AlreadyExists { .. }
+        | StoreError::Legacy { .. }
+        | StoreError::InvalidRefName { .. }
+        | StoreError::RefFamily { .. }
+        | StoreError::BadPrefix { .. }
+        | StoreError::InvalidObject { .. } => Code::InvalidArgument,
+        StoreError::UnknownVersion { .. }
+        | StoreError::CorruptObject { .. }
+        | StoreError::CorruptFile { .. }
+        | StoreError::CorruptRef { .. }
+        | StoreError::DanglingRef { .. }
+        | StoreError::HashCollision { .. }
+        | StoreError::WrongIdentity { .. } => Code::RepositoryCorrupt,
+        StoreError::Limit { .. } => Code::LimitExceeded,
+        _ => Code::Internal,
+    }
+}
+
+fn store_ids(error: &StoreError) -> Vec<Gid> {
+    match error {
+        StoreError::NotFound { id }
+        | StoreError::CorruptObject { id, .. }
+        | StoreError::RefFamily { id, .. }
+        | StoreError::DanglingRef { id, .. }
+        | StoreError::HashCollision { id } => vec![*id],
+        StoreError::WrongIdentity { id, actual } => vec![*id, *actual],
+        _ => Vec::new(),
+    }
+}
+
+/// Result of a repository operation.
+pub type Result<T, E = RepoError> = std::result::Result<T, E>;

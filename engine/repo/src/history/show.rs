@@ -1,0 +1,24 @@
+//! `show`: one object as it is stored.
+
+use crate::{Repo, Result};
+use gemel_object::Gid;
+
+/// An object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShowFacts {
+    /// Its identity.
+    pub id: Gid,
+    /// Its name, if a ref gives it one.
+    pub name: Option<String>,
+    /// The whole canonical envelope, re-hashed.
+    pub envelope: Vec<u8>,
+}
+
+/// Reads the object that `text` names.
+///
+/// # Errors
+/// `Unresolved`, `Ambiguous`, `Store`.
+pub fn show(repo: &Repo, text: &str) -> Result<ShowFacts> {
+    let _ = (repo, text);
+    unimplemented!()
+}
