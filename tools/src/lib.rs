@@ -1,1 +1,3 @@
-//! Placeholder.
+//! Tools for people who work on Gemel, as a library: the `gemel-tools` binary calls them, and so do tests and benches.
+
+pub mod corpus;

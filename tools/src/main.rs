@@ -1,0 +1,62 @@
+//! `gemel-tools`: corpus, tidy, demo and the other tools of people who work on Gemel.
+
+use clap::{Parser, Subcommand};
+use gemel_tools::corpus;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Debug, Parser)]
+#[command(version, about = "Tools for people who work on Gemel")]
+struct Cli {
+    #[command(subcommand)]
+    tool: Tool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Tool {
+    /// Write a believable monorepo, or edit one that was written
+    Corpus {
+        /// Number of files to write
+        #[arg(long, default_value_t = 1000)]
+        files: usize,
+        /// Edit this number of files of an existing corpus instead
+        #[arg(long, conflicts_with = "files")]
+        edits: Option<usize>,
+        /// Decides every byte
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Folder of the corpus
+        dir: PathBuf,
+    },
+}
+
+type Outcome = Result<ExitCode, Box<dyn std::error::Error>>;
+
+fn main() -> ExitCode {
+    match run(Cli::parse().tool, &mut io::stdout().lock()) {
+        Ok(code) => code,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(tool: Tool, out: &mut dyn Write) -> Outcome {
+    match tool {
+        Tool::Corpus { edits: Some(count), seed, dir, .. } => {
+            let done = corpus::edit(&dir, count, seed)?;
+            writeln!(
+                out,
+                "{} changed, {} appended to, {} created, {} removed",
+                done.changed, done.appended, done.created, done.removed
+            )?;
+        }
+        Tool::Corpus { files, seed, dir, .. } => {
+            let report = corpus::generate(&dir, files, seed)?;
+            writeln!(out, "{} files in {} folders, {} bytes", report.files, report.folders, report.bytes)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
