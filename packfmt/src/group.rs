@@ -1,0 +1,150 @@
+//! Several small objects in one frame (docs/STORAGE.md, "Group"): metadata compresses well together. The plain
+//! bytes hold columns: count, ordinals, lengths of codes, lengths of forms, codes, forms.
+
+use crate::varint::{self, Reader, unzigzag, zigzag};
+use crate::{FormatError, Result};
+use std::ops::Range;
+
+/// Plain bytes at which a group is closed.
+pub const TARGET_BYTES: usize = 64 << 10;
+/// Most objects in a group, the range of the index's slot number.
+pub const MAX_OBJECTS: usize = 4096;
+
+/// A group being filled.
+#[derive(Clone, Debug, Default)]
+pub struct GroupBuilder {
+    members: Vec<(u32, usize, usize)>,
+    codes: Vec<u8>,
+    forms: Vec<u8>,
+}
+
+impl GroupBuilder {
+    /// Adds an object by its ordinal, its reference codes and its cut form.
+    pub fn push(&mut self, ordinal: u32, codes: &[u8], form: &[u8]) {
+        self.members.push((ordinal, codes.len(), form.len()));
+        self.codes.extend_from_slice(codes);
+        self.forms.extend_from_slice(form);
+    }
+
+    /// Whether nothing was added.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// Whether it should be closed before it grows.
+    pub fn is_full(&self) -> bool {
+        self.codes.len() + self.forms.len() >= TARGET_BYTES || self.members.len() >= MAX_OBJECTS
+    }
+
+    /// Ordinals of the members, in slot order.
+    pub fn ordinals(&self) -> impl Iterator<Item = u32> + '_ {
+        self.members.iter().map(|m| m.0)
+    }
+
+    /// The plain bytes.
+    pub fn plain(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.codes.len() + self.forms.len() + self.members.len() * 5 + 4);
+        varint::put(&mut out, self.members.len() as u64);
+        let mut last = 0i64;
+        for &(ordinal, ..) in &self.members {
+            varint::put(&mut out, zigzag(i64::from(ordinal) - last));
+            last = i64::from(ordinal);
+        }
+        self.members.iter().for_each(|m| varint::put(&mut out, m.1 as u64));
+        self.members.iter().for_each(|m| varint::put(&mut out, m.2 as u64));
+        out.extend_from_slice(&self.codes);
+        out.extend_from_slice(&self.forms);
+        out
+    }
+}
+
+/// A group read back.
+#[derive(Clone, Debug)]
+pub struct Group {
+    plain: Vec<u8>,
+    members: Vec<(u32, Range<usize>, Range<usize>)>,
+}
+
+impl Group {
+    /// Reads plain bytes.
+    ///
+    /// # Errors
+    /// `Cut`, `TooLarge`, `Mismatch` when columns do not fit.
+    pub fn parse(plain: Vec<u8>) -> Result<Group> {
+        let mut reader = Reader::new(&plain);
+        let count = reader.uint_at_most("group count", MAX_OBJECTS as u64)? as usize;
+        let mut ordinals = Vec::with_capacity(count);
+        let mut last = 0i64;
+        for _ in 0..count {
+            last = last.checked_add(unzigzag(reader.uint("group ordinal")?)).unwrap_or(-1);
+            ordinals.push(u32::try_from(last).map_err(|_| FormatError::TooLarge {
+                what: "group ordinal",
+                found: last.cast_unsigned(),
+                limit: u64::from(u32::MAX),
+            })?);
+        }
+        let lengths = |reader: &mut Reader<'_>| -> Result<Vec<usize>> {
+            (0..count).map(|_| reader.len_within("group member")).collect()
+        };
+        let codes = lengths(&mut reader)?;
+        let forms = lengths(&mut reader)?;
+        let mut at = reader.position();
+        let mut ranges = |lengths: Vec<usize>| -> Vec<Range<usize>> {
+            lengths
+                .into_iter()
+                .map(|n| {
+                    at += n;
+                    at - n..at
+                })
+                .collect()
+        };
+        let (codes, forms) = (ranges(codes), ranges(forms));
+        if at != plain.len() {
+            return Err(FormatError::Mismatch {
+                what: "group",
+                expected: at as u64,
+                found: plain.len() as u64,
+            });
+        }
+        let members = ordinals.into_iter().zip(codes).zip(forms).map(|((o, c), f)| (o, c, f)).collect();
+        Ok(Group { plain, members })
+    }
+
+    /// Number of members.
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// Ordinal, reference codes and cut form of the member in `slot`.
+    pub fn member(&self, slot: usize) -> Option<(u32, &[u8], &[u8])> {
+        let (ordinal, codes, form) = self.members.get(slot)?;
+        Some((*ordinal, self.plain.get(codes.clone())?, self.plain.get(form.clone())?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_round_trip_and_every_cut_is_refused() {
+        let mut builder = GroupBuilder::default();
+        let members: [(u32, &[u8], &[u8]); 3] = [(5, b"", b"form"), (9, b"codes", b""), (6, b"x", b"yy")];
+        members.iter().for_each(|&(o, c, f)| builder.push(o, c, f));
+        let plain = builder.plain();
+        let group = Group::parse(plain.clone()).unwrap();
+        assert_eq!(group.len(), 3);
+        for (slot, member) in members.iter().enumerate() {
+            assert_eq!(group.member(slot), Some(*member));
+        }
+        assert_eq!(group.member(3), None);
+        for cut in 0..plain.len() {
+            assert!(Group::parse(plain[..cut].to_vec()).is_err());
+        }
+    }
+}
