@@ -1,3 +1,5 @@
 //! Tools for people who work on Gemel, as a library: the `gemel-tools` binary calls them, and so do tests and benches.
 
 pub mod corpus;
+pub mod demo;
+pub mod tidy;

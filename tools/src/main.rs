@@ -1,10 +1,13 @@
 //! `gemel-tools`: corpus, tidy, demo and the other tools of people who work on Gemel.
 
 use clap::{Parser, Subcommand};
-use gemel_tools::corpus;
+use gemel_tools::{corpus, demo, tidy};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+/// The checkout this program was built from.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 #[derive(Debug, Parser)]
 #[command(version, about = "Tools for people who work on Gemel")]
@@ -28,6 +31,21 @@ enum Tool {
         seed: u64,
         /// Folder of the corpus
         dir: PathBuf,
+    },
+    /// Take this checkout's own files through a whole change, printing every command and its answer
+    Demo {
+        /// The gemel program to show, instead of the one of this checkout
+        #[arg(long)]
+        gemel: Option<PathBuf>,
+        /// Keep the scratch folder
+        #[arg(long)]
+        keep: bool,
+    },
+    /// Check the rules of the project that no compiler checks
+    Tidy {
+        /// Root of the project
+        #[arg(default_value = ROOT)]
+        root: PathBuf,
     },
 }
 
@@ -56,6 +74,19 @@ fn run(tool: Tool, out: &mut dyn Write) -> Outcome {
         Tool::Corpus { files, seed, dir, .. } => {
             let report = corpus::generate(&dir, files, seed)?;
             writeln!(out, "{} files in {} folders, {} bytes", report.files, report.folders, report.bytes)?;
+        }
+        Tool::Demo { gemel, keep } => {
+            let root = Path::new(ROOT).canonicalize()?;
+            demo::run(&root, &demo::Options { program: gemel, keep }, out)?;
+        }
+        Tool::Tidy { root } => {
+            let findings = tidy::check(&root)?;
+            for finding in &findings {
+                writeln!(out, "{finding}")?;
+            }
+            if !findings.is_empty() {
+                return Ok(ExitCode::FAILURE);
+            }
         }
     }
     Ok(ExitCode::SUCCESS)

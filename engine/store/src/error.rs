@@ -96,6 +96,26 @@ pub enum StoreError {
         /// The missing target.
         id: Gid,
     },
+    /// A name that holds an identity was given a record, or the other way round.
+    #[error("ref {name} cannot hold {given}: it holds {expected}")]
+    RefKind {
+        /// The ref.
+        name: String,
+        /// What was to be stored: `a record` or `an identity`.
+        given: &'static str,
+        /// What the namespace holds.
+        expected: &'static str,
+    },
+    /// A ref is not what the transaction expected it to be; nothing was written.
+    #[error("ref {name} moved: expected {}, found {}", or_absent(expected), or_absent(found))]
+    RefConflict {
+        /// The ref.
+        name: String,
+        /// Value expected.
+        expected: Option<Gid>,
+        /// Value found under the lock.
+        found: Option<Gid>,
+    },
     /// Same identity, other bytes (STO-03).
     #[error("stored bytes of {id} differ from the bytes given; nothing was overwritten; run `gemel fsck`")]
     HashCollision {
@@ -153,6 +173,10 @@ pub enum StoreError {
         /// The error name and place.
         detail: String,
     },
+}
+
+fn or_absent(id: &Option<Gid>) -> String {
+    id.map_or_else(|| "no value".to_owned(), |id| id.to_string())
 }
 
 impl StoreError {

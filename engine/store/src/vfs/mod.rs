@@ -3,6 +3,9 @@
 //! Every file under `.gemel/` is written through [`Vfs`], so that a simulated disk can record, stop, tear and
 //! fail each operation. Paths are absolute. Nothing here knows what the files mean.
 
+pub mod real;
+pub mod sim;
+
 use std::fmt::Debug;
 use std::io;
 use std::ops::Deref;
@@ -91,6 +94,12 @@ pub trait Vfs: Send + Sync + Debug {
     /// # Errors
     /// `NotFound` and any other disk error.
     fn read(&self, path: &Path, max_bytes: u64) -> io::Result<Vec<u8>>;
+    /// Reads a file from byte `offset` to its end, refusing more than `max_bytes` with `InvalidData`. Unlike a map
+    /// it may be used on a file that another process shortens. Empty at or past the end.
+    ///
+    /// # Errors
+    /// `NotFound` and any other disk error.
+    fn read_from(&self, path: &Path, offset: u64, max_bytes: u64) -> io::Result<Vec<u8>>;
     /// Creates a file that must not exist.
     ///
     /// # Errors
