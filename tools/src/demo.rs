@@ -1,0 +1,203 @@
+//! The whole path of a change on real input: this checkout's own files, a scratch folder, and the `gemel` program.
+
+use std::env;
+use std::error::Error;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Instant;
+
+/// What the demo does beside its defaults.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The program to show; built from this checkout when absent.
+    pub program: Option<PathBuf>,
+    /// Leave the scratch folder in place.
+    pub keep: bool,
+}
+
+/// Runs the demo over the project at `root`, writing each command and its answer to `out`.
+///
+/// # Errors
+/// Anything that fails: the disk, the build, a command that ends otherwise than it should.
+pub fn run(root: &Path, options: &Options, out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
+    let program = match &options.program {
+        Some(path) => path.canonicalize()?,
+        None => build(root)?,
+    };
+    let scratch = tempfile::Builder::new().prefix("gemel-demo-").tempdir()?;
+    let mut stage = Stage { program, folder: scratch.path().join("project"), out };
+    let original = scratch.path().join("original");
+    let files = copy(root, &original)?;
+    copy(&original, &stage.folder)?;
+    writeln!(stage.out, "The input: {files} files of this checkout, copied to {}\n", stage.folder.display())?;
+    story(&mut stage)?;
+    let before = scratch.path().join("before");
+    let same = compare(root, &before)?;
+    writeln!(
+        stage.out,
+        "{same} files of {} compared with this checkout: all equal, byte for byte",
+        before.display()
+    )?;
+    if options.keep {
+        writeln!(stage.out, "Kept: {}", scratch.keep().display())?;
+    }
+    Ok(())
+}
+
+/// The commands, in the order in which a person would give them.
+fn story(stage: &mut Stage) -> Result<(), Box<dyn Error>> {
+    stage.gemel(&["init", "--author-name", "Demo", "--author-email", "demo@example.org"])?;
+    stage.gemel(&["snapshot", "--label", "before"])?;
+    stage.gemel(&["status"])?;
+    stage.gemel(&["change", "begin", "--intent-summary", "Tell readers where the demo leaves its files"])?;
+    edit(stage)?;
+    stage.gemel(&["status"])?;
+    let evidence =
+        "README.md|pass|test_result|state=result;command=grep -q scratch README.md;exit=0;tool=grep@3";
+    stage.gemel(&[
+        "change",
+        "finish",
+        "--summary",
+        "README names the scratch folder",
+        "--claim",
+        "README.md|says where the demo writes|behavior|evidence=0",
+        "--evidence",
+        evidence,
+        "--residual",
+        "the wording was not read by a second person|low|verification_gap|claims=0;paths=README.md",
+    ])?;
+    stage.gemel(&["log", "--operations"])?;
+    stage.gemel(&["show", "C1"])?;
+    stage.gemel(&["diff", "before", "@state", "--stat"])?;
+    stage.gemel(&["diff", "before", "@state"])?;
+    stage.gemel(&["status"])?;
+    stage.gemel(&["checkout", "before", "--dir", "../before"])?;
+    stage.gemel(&["fsck"])
+}
+
+/// The work that the change records: an edited file, a new one, a removed one.
+fn edit(stage: &mut Stage) -> io::Result<()> {
+    let readme = stage.folder.join("README.md");
+    let mut text = fs::read_to_string(&readme)?;
+    text.push_str("\nThe demo works in a scratch folder and removes it at the end.\n");
+    fs::write(&readme, text)?;
+    fs::write(stage.folder.join("NOTES.md"), "# Notes\n\nWritten while the change was open.\n")?;
+    fs::remove_file(stage.folder.join("CHANGELOG.md"))?;
+    writeln!(stage.out, "(README.md edited, NOTES.md added, CHANGELOG.md removed)\n")
+}
+
+/// Where the commands run and where their answers go.
+struct Stage<'a> {
+    program: PathBuf,
+    folder: PathBuf,
+    out: &'a mut dyn Write,
+}
+
+impl Stage<'_> {
+    /// Runs one command, prints it, its answer and its time; a failure ends the demo.
+    fn gemel(&mut self, args: &[&str]) -> Result<(), Box<dyn Error>> {
+        let shown: Vec<String> = args.iter().map(|arg| shell_word(arg)).collect();
+        writeln!(self.out, "$ gemel {}", shown.join(" "))?;
+        let started = Instant::now();
+        let Output { status, stdout, stderr } =
+            command(&self.program).args(args).current_dir(&self.folder).output()?;
+        let elapsed = started.elapsed();
+        self.out.write_all(&stdout)?;
+        self.out.write_all(&stderr)?;
+        writeln!(self.out, "({:.0} ms)\n", elapsed.as_secs_f64() * 1000.0)?;
+        if !status.success() {
+            return Err(format!("`gemel {}` ended with {status}", shown.join(" ")).into());
+        }
+        Ok(())
+    }
+}
+
+#[allow(clippy::disallowed_methods, reason = "the demo shows the program itself, as a process")]
+fn command(program: impl AsRef<OsStr>) -> Command {
+    Command::new(program)
+}
+
+fn shell_word(arg: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./@=".contains(c);
+    if arg.chars().all(plain) { arg.to_string() } else { format!("'{}'", arg.replace('\'', r"'\''")) }
+}
+
+/// Builds the program with the profile of this one, into the folder that holds this one.
+fn build(root: &Path) -> Result<PathBuf, Box<dyn Error>> {
+    let tools = env::current_exe()?;
+    let folder = tools.parent().ok_or("this program lies in no folder")?;
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut build = command(cargo);
+    build.args(["build", "--quiet", "--package", "gemel", "--manifest-path"]).arg(root.join("Cargo.toml"));
+    if folder.ends_with("release") {
+        build.arg("--release");
+    }
+    if let Some(target) = folder.parent() {
+        build.arg("--target-dir").arg(target);
+    }
+    let status = build.status()?;
+    if !status.success() {
+        return Err(format!("building gemel ended with {status}").into());
+    }
+    Ok(folder.join(format!("gemel{}", env::consts::EXE_SUFFIX)))
+}
+
+/// Files and links below `root` that its ignore rules leave in, relative to it, sorted.
+fn tracked(root: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let mut found = Vec::new();
+    let walk = ignore::WalkBuilder::new(root)
+        .hidden(false)
+        .git_global(false)
+        .require_git(false)
+        .filter_entry(|entry| entry.file_name() != ".git" && entry.file_name() != ".gemel")
+        .build();
+    for entry in walk {
+        let entry = entry?;
+        if entry.file_type().is_some_and(|kind| kind.is_file() || kind.is_symlink()) {
+            found.push(entry.path().strip_prefix(root)?.to_path_buf());
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn copy(root: &Path, to: &Path) -> Result<usize, Box<dyn Error>> {
+    let files = tracked(root)?;
+    for file in &files {
+        let target = to.join(file);
+        fs::create_dir_all(target.parent().unwrap_or(to))?;
+        fs::copy(root.join(file), target)?;
+    }
+    Ok(files.len())
+}
+
+/// Compares every file below `written` with the one of the same name in `original`; the number of files compared.
+fn compare(original: &Path, written: &Path) -> Result<usize, Box<dyn Error>> {
+    let files = tracked(written)?;
+    for file in &files {
+        if fs::read(original.join(file))? != fs::read(written.join(file))? {
+            return Err(format!("{} was not written back as it was", file.display()).into());
+        }
+    }
+    // All but the ignore file at the root, which is configuration until something tracks it.
+    let expected = tracked(original)?.len() - 1;
+    if files.len() != expected {
+        return Err(format!("{} files were written back, {expected} went in", files.len()).into());
+    }
+    Ok(files.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_needs_it() {
+        assert_eq!(shell_word("--label"), "--label");
+        assert_eq!(shell_word("a b|c"), "'a b|c'");
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
+    }
+}
