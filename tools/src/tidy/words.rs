@@ -44,7 +44,7 @@ fn holds(line: &str, word: &str) -> bool {
         let before = line[..at].chars().next_back();
         let after = line[at + word.len()..].chars().next();
         let joins = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-        !joins(before) && !(joins(after) && word.chars().all(char::is_alphabetic))
+        !joins(before) && (!joins(after) || word.ends_with(['!', '/']))
     })
 }
 
