@@ -1,12 +1,11 @@
 //! The whole path of a change on real input: this checkout's own files, a scratch folder, and the `gemel` program.
 
-use std::env;
+use crate::program;
 use std::error::Error;
-use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 use std::time::Instant;
 
 /// What the demo does beside its defaults.
@@ -25,7 +24,7 @@ pub struct Options {
 pub fn run(root: &Path, options: &Options, out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     let program = match &options.program {
         Some(path) => path.canonicalize()?,
-        None => build(root)?,
+        None => program::build(root)?,
     };
     let scratch = tempfile::Builder::new().prefix("gemel-demo-").tempdir()?;
     let mut stage = Stage { program, folder: scratch.path().join("project"), out };
@@ -103,7 +102,7 @@ impl Stage<'_> {
         writeln!(self.out, "$ gemel {}", shown.join(" "))?;
         let started = Instant::now();
         let Output { status, stdout, stderr } =
-            command(&self.program).args(args).current_dir(&self.folder).output()?;
+            program::command(&self.program).args(args).current_dir(&self.folder).output()?;
         let elapsed = started.elapsed();
         self.out.write_all(&stdout)?;
         self.out.write_all(&stderr)?;
@@ -115,34 +114,9 @@ impl Stage<'_> {
     }
 }
 
-#[allow(clippy::disallowed_methods, reason = "the demo shows the program itself, as a process")]
-fn command(program: impl AsRef<OsStr>) -> Command {
-    Command::new(program)
-}
-
 fn shell_word(arg: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./@=".contains(c);
     if arg.chars().all(plain) { arg.to_string() } else { format!("'{}'", arg.replace('\'', r"'\''")) }
-}
-
-/// Builds the program with the profile of this one, into the folder that holds this one.
-fn build(root: &Path) -> Result<PathBuf, Box<dyn Error>> {
-    let tools = env::current_exe()?;
-    let folder = tools.parent().ok_or("this program lies in no folder")?;
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut build = command(cargo);
-    build.args(["build", "--quiet", "--package", "gemel", "--manifest-path"]).arg(root.join("Cargo.toml"));
-    if folder.ends_with("release") {
-        build.arg("--release");
-    }
-    if let Some(target) = folder.parent() {
-        build.arg("--target-dir").arg(target);
-    }
-    let status = build.status()?;
-    if !status.success() {
-        return Err(format!("building gemel ended with {status}").into());
-    }
-    Ok(folder.join(format!("gemel{}", env::consts::EXE_SUFFIX)))
 }
 
 /// Files and links below `root` that its ignore rules leave in, relative to it, sorted.

@@ -2,4 +2,5 @@
 
 pub mod corpus;
 pub mod demo;
+pub mod program;
 pub mod tidy;

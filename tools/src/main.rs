@@ -1,13 +1,11 @@
 //! `gemel-tools`: corpus, tidy, demo and the other tools of people who work on Gemel.
 
 use clap::{Parser, Subcommand};
+use gemel_tools::program::ROOT;
 use gemel_tools::{corpus, demo, tidy};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// The checkout this program was built from.
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 #[derive(Debug, Parser)]
 #[command(version, about = "Tools for people who work on Gemel")]
