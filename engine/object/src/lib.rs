@@ -5,7 +5,7 @@
 //!
 //! [`Object::decode`] turns hostile bytes into a validated view. Families have typed views ([`families::Change`]
 //! and so on) and write forms ([`families::NewChange`]); [`ObjectBuilder`] writes any of them by tag. [`refs_of`]
-//! lists references with their offsets, [`json`] projects objects to JSON text and back.
+//! lists references with their offsets.
 
 #![forbid(unsafe_code)]
 
@@ -20,14 +20,16 @@ mod gid;
 mod limits;
 mod macros;
 mod path;
+mod record_builder;
 mod refs;
+mod rules;
 mod schema;
 pub mod tree;
 mod varint;
 pub mod view;
 
 pub use blob::{EnvelopeHasher, EnvelopeHeader, blob_envelope, blob_header};
-pub use builder::{Encoded, ObjectBuilder, RecordBuilder, Strings};
+pub use builder::{Encoded, ObjectBuilder, Strings};
 pub use decode::Object;
 pub use enums::*;
 pub use error::ObjectError;
@@ -35,6 +37,7 @@ pub use family::Family;
 pub use gid::{GID_LEN, Gid, MalformedIdentity};
 pub use limits::{LimitKind, Limits};
 pub use path::{is_canonical_path, is_path_segment};
+pub use record_builder::{RecordBuilder, WriteValue};
 pub use refs::{RefAt, Refs, refs_of};
 pub use schema::*;
 pub use tree::{Entry, Mode, Tree, TreeBuilder, tree_envelope};

@@ -1,0 +1,216 @@
+//! The references of an object, with their offsets (object model, section 14). Extension bytes yield none.
+
+use crate::blob::read_header;
+use crate::varint::read_uint;
+use crate::{Check, FamilySchema, FieldSchema, FieldType, GID_LEN, Gid, Limits, RecordSchema, tree};
+
+/// One reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RefAt {
+    /// Where its 33 bytes begin in the envelope.
+    pub offset: usize,
+    /// The object referred to.
+    pub gid: Gid,
+    /// Tag of the outermost field it stands in: the kind of the edge.
+    pub tag: u8,
+    /// Position in the innermost array it stands in, 0 outside of arrays.
+    pub ordinal: u32,
+}
+
+/// The references of the object in `envelope`, in order of appearance. The envelope must have been validated; on
+/// other bytes the iteration ends early. Allocates nothing.
+pub fn refs_of(envelope: &[u8]) -> Refs<'_> {
+    match read_header(envelope, &UNBOUNDED) {
+        Ok((schema, body_at, _)) => Refs::new(envelope, body_at, schema),
+        Err(_) => Refs { bytes: envelope, depth: 0, stack: [Frame::EMPTY; MAX_FRAMES], tag: 0 },
+    }
+}
+
+/// Limits belong to validation.
+const UNBOUNDED: Limits = Limits { max_object_bytes: u64::MAX, ..Limits::DEFAULT };
+
+/// Records and arrays that can be open at once; a test compares it with the schema tables.
+const MAX_FRAMES: usize = 8;
+
+/// Iterates over the references of an object.
+#[derive(Clone, Debug)]
+pub struct Refs<'a> {
+    bytes: &'a [u8],
+    depth: usize,
+    stack: [Frame; MAX_FRAMES],
+    tag: u8,
+}
+
+/// A record or an array that is being walked.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    at: usize,
+    end: usize,
+    walk: Walk,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Walk {
+    Record(&'static RecordSchema),
+    /// Of references, and the position of the next one.
+    Gids(u32),
+    /// Of records, and the position of the next one.
+    Records(&'static RecordSchema, u32),
+    /// Of tree entries, and the position of the next one.
+    Entries(u32),
+}
+
+impl Frame {
+    const EMPTY: Frame = Frame { at: 0, end: 0, walk: Walk::Gids(0) };
+}
+
+impl<'a> Refs<'a> {
+    pub(crate) fn new(bytes: &'a [u8], body_at: usize, schema: &'static FamilySchema) -> Refs<'a> {
+        let mut refs = Refs { bytes, depth: 0, stack: [Frame::EMPTY; MAX_FRAMES], tag: 0 };
+        if let Some(body) = schema.body.filter(|body| body.has_refs) {
+            refs.push(Frame { at: body_at, end: bytes.len(), walk: Walk::Record(body) });
+        }
+        refs
+    }
+
+    /// The declared field of the outermost level that `found` stands in.
+    pub fn field_of(schema: &FamilySchema, found: &RefAt) -> Option<&'static FieldSchema> {
+        schema.body.and_then(|body| body.field(found.tag))
+    }
+
+    fn push(&mut self, frame: Frame) {
+        if let Some(slot) = self.stack.get_mut(self.depth) {
+            *slot = frame;
+            self.depth += 1;
+        }
+    }
+
+    /// Ends the iteration: the bytes are not those of an object.
+    fn stop(&mut self) -> Option<RefAt> {
+        self.depth = 0;
+        None
+    }
+
+    /// The bounds of the bytes whose length stands at `at`.
+    #[inline]
+    fn sized(&self, at: usize, end: usize) -> Option<(usize, usize)> {
+        let (len, from) = read_uint(self.bytes, at, end).ok()?;
+        let to = from.checked_add(usize::try_from(len).ok()?)?;
+        (to <= end).then_some((from, to))
+    }
+
+    /// The reference whose length stands at `at`, and the offset after it.
+    #[inline]
+    fn gid(&self, at: usize, end: usize, ordinal: u32) -> Option<(RefAt, usize)> {
+        let (offset, to) = self.sized(at, end)?;
+        let bytes: &[u8; GID_LEN] = self.bytes.get(offset..to)?.try_into().ok()?;
+        Some((RefAt { offset, gid: Gid::from_bytes(bytes)?, tag: self.tag, ordinal }, to))
+    }
+
+    /// Advances the innermost frame by a step. `Ok(None)` is a step without a reference; `Err` ends everything.
+    #[inline]
+    fn step(&mut self, top: usize) -> Result<Option<RefAt>, ()> {
+        let Some(&Frame { at, end, walk }) = self.stack.get(top) else { return Err(()) };
+        if at >= end {
+            self.depth = top;
+            return Ok(None);
+        }
+        match walk {
+            Walk::Record(schema) => self.field(top, at, end, schema),
+            Walk::Gids(ordinal) => {
+                let (found, next) = self.gid(at, end, ordinal).ok_or(())?;
+                self.advance(top, next, Walk::Gids(ordinal.saturating_add(1)));
+                Ok(Some(found))
+            }
+            Walk::Entries(ordinal) => self.entry(top, at, end, ordinal),
+            Walk::Records(schema, ordinal) => {
+                let (from, to) = self.sized(at, end).ok_or(())?;
+                self.advance(top, to, Walk::Records(schema, ordinal.saturating_add(1)));
+                self.push(Frame { at: from, end: to, walk: Walk::Record(schema) });
+                Ok(None)
+            }
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self, top: usize, at: usize, walk: Walk) {
+        if let Some(frame) = self.stack.get_mut(top) {
+            (frame.at, frame.walk) = (at, walk);
+        }
+    }
+
+    fn entry(&mut self, top: usize, at: usize, end: usize, ordinal: u32) -> Result<Option<RefAt>, ()> {
+        let data = self.bytes.get(at..end).ok_or(())?;
+        let (offset, gid, len) = tree::target(data).ok_or(())?;
+        self.advance(top, at + len, Walk::Entries(ordinal.saturating_add(1)));
+        Ok(Some(RefAt { offset: at + offset, gid, tag: self.tag, ordinal }))
+    }
+
+    /// Walks one field of a record.
+    #[inline]
+    fn field(
+        &mut self,
+        top: usize,
+        at: usize,
+        end: usize,
+        schema: &'static RecordSchema,
+    ) -> Result<Option<RefAt>, ()> {
+        let (tag, length_at) = read_uint(self.bytes, at, end).map_err(drop)?;
+        let (from, to) = self.sized(length_at, end).ok_or(())?;
+        self.advance(top, to, Walk::Record(schema));
+        let tag = u8::try_from(tag).map_err(drop)?;
+        let Some(field) = schema.field(tag) else { return Ok(None) };
+        if top == 0 {
+            self.tag = tag;
+        }
+        match &field.ty {
+            FieldType::Gid(_) => {
+                // Outside of any array of this record; a surrounding array of records gives the position.
+                let ordinal = self.surrounding_ordinal(top);
+                self.gid(from, to, ordinal).map(|(found, _)| Some(found)).ok_or(())
+            }
+            FieldType::Record(nested) if nested.has_refs => {
+                let (from, to) = self.sized(from, to).ok_or(())?;
+                self.push(Frame { at: from, end: to, walk: Walk::Record(nested) });
+                Ok(None)
+            }
+            FieldType::Array(element) if element.has_refs() => {
+                let (_, from) = read_uint(self.bytes, from, to).map_err(drop)?;
+                let walk = match element {
+                    FieldType::Record(_) if field.check == Some(Check::TreeOrder) => Walk::Entries(0),
+                    FieldType::Record(nested) => Walk::Records(nested, 0),
+                    _ => Walk::Gids(0),
+                };
+                self.push(Frame { at: from, end: to, walk });
+                Ok(None)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn surrounding_ordinal(&self, top: usize) -> u32 {
+        let enclosing = self.stack.get(..top).unwrap_or_default();
+        let position = enclosing.iter().rev().find_map(|frame| match frame.walk {
+            // The frame already stands on the next element.
+            Walk::Records(_, next) => Some(next.saturating_sub(1)),
+            _ => None,
+        });
+        position.unwrap_or(0)
+    }
+}
+
+impl Iterator for Refs<'_> {
+    type Item = RefAt;
+
+    #[inline]
+    fn next(&mut self) -> Option<RefAt> {
+        while let Some(top) = self.depth.checked_sub(1) {
+            match self.step(top) {
+                Ok(Some(found)) => return Some(found),
+                Ok(None) => {}
+                Err(()) => return self.stop(),
+            }
+        }
+        None
+    }
+}
