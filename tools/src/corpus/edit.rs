@@ -1,6 +1,6 @@
 //! Changes to an existing corpus: what a person or an agent does between two snapshots.
 
-use super::rng::Rng;
+use super::draw::Draw;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub fn edit(dir: &Path, count: usize, seed: u64) -> io::Result<Edits> {
     let mut files = Vec::new();
     collect(dir, &mut files)?;
     files.sort();
-    let mut rng = Rng::of(seed, 20);
+    let mut rng = Draw::of(seed, 20);
     let mut done = Edits::default();
     for _ in 0..count.min(files.len()) {
         let at = rng.below(files.len());
@@ -56,8 +56,8 @@ fn collect(root: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-fn edit_one(path: &Path, rng: &mut Rng, done: &mut Edits) -> io::Result<()> {
-    let mark = format!("edit_{:08x}", rng.next() >> 32);
+fn edit_one(path: &Path, rng: &mut Draw, done: &mut Edits) -> io::Result<()> {
+    let mark = format!("edit_{:08x}", rng.word() >> 32);
     let line = format!("    // {mark}: revised in passing\n");
     match rng.below(100) {
         0..6 => {
@@ -83,7 +83,7 @@ fn edit_one(path: &Path, rng: &mut Rng, done: &mut Edits) -> io::Result<()> {
 }
 
 /// Puts `line` in the place of a line, or at the end of a file that has none.
-fn replaced(bytes: &[u8], line: &str, rng: &mut Rng) -> Vec<u8> {
+fn replaced(bytes: &[u8], line: &str, rng: &mut Draw) -> Vec<u8> {
     let line_after =
         |at: usize| bytes[at..].iter().position(|b| *b == b'\n').map_or(bytes.len(), |n| at + n + 1);
     let from = line_after(rng.below(bytes.len()));
@@ -100,10 +100,10 @@ mod tests {
 
     #[test]
     fn a_replaced_line_leaves_the_others() {
-        let out = replaced(b"one\ntwo\nthree\n", "new\n", &mut Rng::new(1));
+        let out = replaced(b"one\ntwo\nthree\n", "new\n", &mut Draw::new(1));
         let text = String::from_utf8(out).unwrap();
         assert!(text.contains("new\n"));
         assert!(text.lines().filter(|l| ["one", "two", "three"].contains(l)).count() >= 2);
-        assert_eq!(replaced(b"", "new\n", &mut Rng::new(1)), b"new\n");
+        assert_eq!(replaced(b"", "new\n", &mut Draw::new(1)), b"new\n");
     }
 }

@@ -1,6 +1,6 @@
 //! Where the files of a corpus lie and what each of them is; nothing here touches the disk.
 
-use super::rng::Rng;
+use super::draw::Draw;
 use super::text::{LANGUAGES, TextFile};
 use super::words::{Case, Words, join};
 use std::collections::HashSet;
@@ -36,7 +36,7 @@ pub(crate) enum What {
 /// The entries of a corpus: exactly `files`, in a fixed order, and a few files that its ignore rules hide.
 pub(crate) fn plan(files: usize, seed: u64, words: &Words) -> Vec<Entry> {
     let mut planner = Planner {
-        rng: Rng::of(seed, 10),
+        rng: Draw::of(seed, 10),
         words,
         entries: Vec::new(),
         hidden: Vec::new(),
@@ -53,7 +53,7 @@ pub(crate) fn plan(files: usize, seed: u64, words: &Words) -> Vec<Entry> {
 }
 
 struct Planner<'w> {
-    rng: Rng,
+    rng: Draw,
     words: &'w Words,
     entries: Vec<Entry>,
     hidden: Vec<Entry>,
@@ -80,7 +80,7 @@ impl Planner<'_> {
     fn root(&mut self) {
         self.fixed(".gitignore", "build/\n*.log\n/.cache/\nnode_modules/\n");
         self.fixed("LICENSE", LICENCE_TEXT);
-        let file = TextFile { language: 6, size_bytes: 6000, base: self.rng.next(), variant: 0, package: 1 };
+        let file = TextFile { language: 6, size_bytes: 6000, base: self.rng.word(), variant: 0, package: 1 };
         self.push("README.md", What::Text { file, executable: false });
     }
 
@@ -114,7 +114,7 @@ impl Planner<'_> {
 
     /// One package: its fixed files, its folders, its sources; at most `left` entries count.
     fn package(&mut self, left: usize) {
-        let seed = self.rng.next();
+        let seed = self.rng.word();
         let group = self.rng.pick(&GROUPS);
         let name = self.name(3, Case::Kebab);
         let root = self.free(group, &name, "");
@@ -185,11 +185,11 @@ impl Planner<'_> {
         let file = match *last {
             // Now and then a file is a lightly changed copy of the one written before it.
             Some(model) if self.rng.chance(150) => TextFile {
-                variant: self.rng.next() | 1,
+                variant: self.rng.word() | 1,
                 size_bytes: model.size_bytes + self.rng.below(200),
                 ..model
             },
-            _ => TextFile { language, size_bytes, base: self.rng.next(), variant: 0, package },
+            _ => TextFile { language, size_bytes, base: self.rng.word(), variant: 0, package },
         };
         let path = if file.language == language {
             path
@@ -208,7 +208,7 @@ impl Planner<'_> {
         // One in fifty is a large one.
         let median = if self.rng.chance(20) { BINARY_MEDIAN * 50.0 } else { BINARY_MEDIAN };
         let size_bytes = self.rng.log_normal(median, BINARY_SIGMA).clamp(64, LARGEST_BYTES);
-        let seed = self.rng.next();
+        let seed = self.rng.word();
         self.push(&path, What::Binary { size_bytes, seed, dense });
     }
 
@@ -225,7 +225,7 @@ impl Planner<'_> {
 }
 
 /// One of a list, the first ones more often, as the files of a package crowd in a few folders.
-fn near_first<'a>(items: &'a [String], rng: &mut Rng) -> &'a str {
+fn near_first<'a>(items: &'a [String], rng: &mut Draw) -> &'a str {
     let bound = rng.below(items.len()) + 1;
     let bound = if rng.chance(500) { items.len() } else { bound };
     &items[rng.below(bound)]

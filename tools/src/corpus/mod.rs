@@ -3,17 +3,18 @@
 //! Packages with nested folders, log-normal sizes, a vocabulary shared by all files, licence headers repeated, copies
 //! with small changes, binaries, links, executables and ignore files.
 
+mod draw;
 mod edit;
 mod layout;
-mod rng;
 mod text;
 mod words;
 
+pub use draw::Draw;
 pub use edit::{Edits, edit};
 
 use layout::{Entry, What};
 use rayon::prelude::*;
-use rng::Rng;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -69,12 +70,12 @@ fn write(dir: &Path, entry: &Entry, words: &Words) -> io::Result<u64> {
 
 /// Random bytes after a short header, or records of which only some fields are random.
 fn binary(size_bytes: usize, seed: u64, dense: bool) -> Vec<u8> {
-    let mut rng = Rng::new(seed);
+    let mut rng = Draw::new(seed);
     let mut out = Vec::with_capacity(size_bytes + 16);
     out.extend_from_slice(if dense { b"\x89PNG\r\n\x1a\n" } else { b"\0asm\x01\0\0\0" });
     while out.len() < size_bytes {
         if dense {
-            out.extend_from_slice(&rng.next().to_le_bytes());
+            out.extend_from_slice(&rng.word().to_le_bytes());
         } else {
             let record = rng.below(4096).to_le_bytes();
             out.extend_from_slice(&record);

@@ -1,6 +1,6 @@
 //! Source text that looks like source text: languages, licence headers, functions made of line templates.
 
-use super::rng::Rng;
+use super::draw::Draw;
 use super::words::{Case, Words, join};
 
 /// A kind of text file.
@@ -254,10 +254,10 @@ struct Names {
 
 impl Names {
     fn of(file: &TextFile, case: Case, words: &Words) -> Names {
-        let mut topic = Rng::of(file.package, 2);
+        let mut topic = Draw::of(file.package, 2);
         let topics: Vec<&str> = (0..40).map(|_| words.any(&mut topic)).collect();
-        let mut rng = Rng::of(file.base, 3);
-        let name = |rng: &mut Rng, case: Case| {
+        let mut rng = Draw::of(file.base, 3);
+        let name = |rng: &mut Draw, case: Case| {
             let mut parts = vec![rng.pick(&topics)];
             for _ in 0..rng.below(3) {
                 parts.push(words.draw(rng));
@@ -280,9 +280,9 @@ pub(crate) fn text(file: &TextFile, words: &Words) -> Vec<u8> {
     licence(&mut out, language, file.package);
     let mut block = 0;
     while out.len() < file.size_bytes {
-        let mut rng = Rng::of(file.base, 1000 + block);
+        let mut rng = Draw::of(file.base, 1000 + block);
         if file.variant != 0 {
-            let mut other = Rng::of(file.variant, 1000 + block);
+            let mut other = Draw::of(file.variant, 1000 + block);
             // One early function differs for certain, so that no two versions are equal.
             if other.chance(120) || block == file.variant % 3 {
                 rng = other;
@@ -303,7 +303,7 @@ fn licence(out: &mut String, language: &Language, package: u64) {
     }
     let block = language.comment == " * ";
     out.push_str(if block { "/*\n" } else { "" });
-    for line in Rng::of(package, 4).pick(LICENCES) {
+    for line in Draw::of(package, 4).pick(LICENCES) {
         out.push_str(language.comment);
         out.push_str(line);
         out.push('\n');
@@ -311,7 +311,7 @@ fn licence(out: &mut String, language: &Language, package: u64) {
     out.push_str(if block { " */\n\n" } else { "\n" });
 }
 
-fn function(out: &mut String, language: &Language, names: &Names, words: &Words, rng: &mut Rng) {
+fn function(out: &mut String, language: &Language, names: &Names, words: &Words, rng: &mut Draw) {
     if !language.comment.is_empty() && rng.chance(500) {
         let lead = if language.comment == " * " { "// " } else { language.comment };
         for _ in 0..rng.between(1, 2) {
@@ -331,7 +331,7 @@ fn function(out: &mut String, language: &Language, names: &Names, words: &Words,
 }
 
 /// Writes a template: `{l}` a local name, `{t}` a type, `{w}` a word, `{n}` a number, `{s}` a few words.
-fn expand(out: &mut String, template: &str, names: &Names, words: &Words, rng: &mut Rng) {
+fn expand(out: &mut String, template: &str, names: &Names, words: &Words, rng: &mut Draw) {
     let mut rest = template;
     while let Some(at) = rest.find('{') {
         let (before, hole) = rest.split_at(at);
@@ -354,12 +354,12 @@ fn expand(out: &mut String, template: &str, names: &Names, words: &Words, rng: &
 }
 
 /// One of a file's names; the first ones far more often than the last ones.
-fn near<'a>(names: &'a [String], rng: &mut Rng) -> &'a str {
+fn near<'a>(names: &'a [String], rng: &mut Draw) -> &'a str {
     let bound = rng.below(names.len()) + 1;
     &names[rng.below(bound)]
 }
 
-fn number(out: &mut String, rng: &mut Rng) {
+fn number(out: &mut String, rng: &mut Draw) {
     const USUAL: [&str; 8] = ["0", "1", "2", "8", "10", "16", "100", "1024"];
     if rng.chance(800) {
         out.push_str(rng.pick(&USUAL));
@@ -368,7 +368,7 @@ fn number(out: &mut String, rng: &mut Rng) {
     }
 }
 
-fn sentence(out: &mut String, words: &Words, rng: &mut Rng) {
+fn sentence(out: &mut String, words: &Words, rng: &mut Draw) {
     for i in 0..rng.between(3, 8) {
         if i > 0 {
             out.push(' ');

@@ -1,6 +1,6 @@
 //! The shared vocabulary: words with the frequencies of natural language, and identifiers made of them.
 
-use super::rng::Rng;
+use super::draw::Draw;
 
 /// Words that real code is full of; they take the most frequent ranks.
 const COMMON: &[&str] = &[
@@ -31,7 +31,7 @@ pub(crate) struct Words {
 impl Words {
     /// The vocabulary of a seed.
     pub(crate) fn new(seed: u64) -> Words {
-        let mut rng = Rng::of(seed, 1);
+        let mut rng = Draw::of(seed, 1);
         let mut words: Vec<String> = COMMON.iter().map(|w| (*w).to_string()).collect();
         while words.len() < VOCABULARY {
             words.push(invent(&mut rng));
@@ -40,18 +40,18 @@ impl Words {
     }
 
     /// A word by its frequency in the whole corpus.
-    pub(crate) fn draw(&self, rng: &mut Rng) -> &str {
-        let slot = (rng.next() >> 48) as usize;
+    pub(crate) fn draw(&self, rng: &mut Draw) -> &str {
+        let slot = (rng.word() >> 48) as usize;
         &self.words[usize::from(self.by_chance[slot])]
     }
 
     /// A word of any rank, each as likely: for names of things.
-    pub(crate) fn any(&self, rng: &mut Rng) -> &str {
+    pub(crate) fn any(&self, rng: &mut Draw) -> &str {
         &self.words[rng.below(self.words.len())]
     }
 }
 
-fn invent(rng: &mut Rng) -> String {
+fn invent(rng: &mut Draw) -> String {
     let mut word = String::new();
     for _ in 0..rng.between(1, 3) {
         word.push_str(rng.pick(STARTS));
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn frequent_words_are_frequent() {
         let words = Words::new(3);
-        let mut rng = Rng::new(9);
+        let mut rng = Draw::new(9);
         let hits = (0..10_000).filter(|_| words.draw(&mut rng) == "value").count();
         assert!((200..900).contains(&hits), "{hits} of 10000 draws");
     }

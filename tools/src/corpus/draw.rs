@@ -2,28 +2,28 @@
 
 /// splitmix64: one word of state, good enough for test data, trivially reproducible.
 #[derive(Clone, Debug)]
-pub(crate) struct Rng(u64);
+pub struct Draw(u64);
 
-impl Rng {
+impl Draw {
     /// Starts a sequence.
-    pub(crate) fn new(seed: u64) -> Rng {
-        Rng(seed)
+    pub fn new(seed: u64) -> Draw {
+        Draw(seed)
     }
 
     /// A sequence for a part of the work, independent of how much of this one is used.
-    pub(crate) fn of(seed: u64, part: u64) -> Rng {
-        Rng(mix(seed ^ mix(part.wrapping_add(0x51_7C_C1_B7_27_22_0A_95))))
+    pub(crate) fn of(seed: u64, part: u64) -> Draw {
+        Draw(mix(seed ^ mix(part.wrapping_add(0x51_7C_C1_B7_27_22_0A_95))))
     }
 
     /// The next 64 bits.
-    pub(crate) fn next(&mut self) -> u64 {
+    pub fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         mix(self.0)
     }
 
     /// A number below `n` (0 when `n` is 0).
-    pub(crate) fn below(&mut self, n: usize) -> usize {
-        ((u128::from(self.next()) * n as u128) >> 64) as usize
+    pub fn below(&mut self, n: usize) -> usize {
+        ((u128::from(self.word()) * n as u128) >> 64) as usize
     }
 
     /// A number in `low..=high`.
@@ -44,7 +44,7 @@ impl Rng {
     /// About normal, mean 0 and deviation 1: the sum of twelve uniform numbers less six.
     fn normal(&mut self) -> f64 {
         let uniform = |bits: u64| (bits >> 11) as f64 / (1u64 << 53) as f64;
-        (0..12).map(|_| uniform(self.next())).sum::<f64>() - 6.0
+        (0..12).map(|_| uniform(self.word())).sum::<f64>() - 6.0
     }
 
     /// About log-normal with the given median; `sigma` is the deviation of its logarithm.
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn log_normal_has_its_median_and_mean() {
-        let mut rng = Rng::new(7);
+        let mut rng = Draw::new(7);
         let mut values: Vec<usize> = (0..40_000).map(|_| rng.log_normal(3000.0, 1.4)).collect();
         values.sort_unstable();
         let median = values[values.len() / 2];

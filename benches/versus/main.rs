@@ -1,0 +1,109 @@
+//! Gemel against git on the same work in the same run: a line `name ours git ratio bar` for each.
+//!
+//! Inputs are built here (the monorepo of `gemel-tools corpus`, a big file, a tiny repository); source trees for the row
+//! about stored bytes are given. git and gemel take turns, each on a copy of its own, and the medians count.
+
+mod big;
+mod library;
+mod monorepo;
+mod peers;
+mod process;
+mod stored;
+mod table;
+mod tiny;
+
+use clap::Parser;
+use gemel_tools::program;
+use peers::{Gemel, Git};
+use std::error::Error;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use table::Table;
+
+/// Result of a measurement.
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+const GROUPS: [&str; 8] = ["monorepo", "stored", "reads", "lookup", "big-file", "syncs", "tiny", "all"];
+
+#[derive(Debug, Parser)]
+#[command(name = "versus", about = "Gemel against git on the same work")]
+struct Options {
+    /// Files of the monorepo
+    #[arg(long, default_value_t = 100_000)]
+    files: usize,
+    /// Seed of the monorepo and of everything drawn at random
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Rounds of each measurement; the median counts
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+    /// Source tree whose stored size is compared (repeatable)
+    #[arg(long = "tree")]
+    trees: Vec<PathBuf>,
+    /// Size of the big file in MiB
+    #[arg(long, default_value_t = 1000)]
+    big_mib: u64,
+    /// Keys of the lookup measurement
+    #[arg(long, default_value_t = 1_000_000)]
+    keys: usize,
+    /// What to measure
+    #[arg(long, value_delimiter = ',', default_value = "all", value_parser = GROUPS)]
+    rows: Vec<String>,
+    /// Folder for the inputs; needs about ten times the size of the monorepo
+    #[arg(long)]
+    scratch: Option<PathBuf>,
+    /// The gemel program to measure, instead of the one of this checkout
+    #[arg(long)]
+    gemel: Option<PathBuf>,
+}
+
+impl Options {
+    fn wants(&self, group: &str) -> bool {
+        self.rows.iter().any(|row| row == group || row == "all")
+    }
+}
+
+fn main() -> ExitCode {
+    match run(&Options::parse(), &mut io::stdout().lock()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options, out: &mut dyn Write) -> Result<()> {
+    let scratch = match &options.scratch {
+        Some(folder) => tempfile::Builder::new().prefix("versus-").tempdir_in(folder)?,
+        None => tempfile::Builder::new().prefix("versus-").tempdir()?,
+    };
+    let root = scratch.path();
+    let program = match &options.gemel {
+        Some(path) => path.canonicalize()?,
+        None => program::build(Path::new(program::ROOT))?,
+    };
+    let gemel = Gemel::new(program);
+    let git = Git::new(root)?;
+    let mut table = Table::begin(out)?;
+    if options.wants("tiny") {
+        tiny::measure(&git, &gemel, root, &mut table)?;
+    }
+    if options.wants("lookup") {
+        library::lookup(options.keys, options.seed, &mut table)?;
+    }
+    if options.wants("syncs") {
+        library::syncs(root, options.seed, &mut table)?;
+    }
+    if options.wants("monorepo") || options.wants("reads") {
+        monorepo::measure(&git, &gemel, root, options, &mut table)?;
+    }
+    if options.wants("stored") {
+        stored::measure(&git, &gemel, root, &options.trees, &mut table)?;
+    }
+    if options.wants("big-file") {
+        big::measure(&git, &gemel, root, options.big_mib, &mut table)?;
+    }
+    table.end()
+}
