@@ -1,5 +1,6 @@
 //! What can go wrong above the store: each variant names the argument or the object, and has a stable code.
 
+use crate::content::ContentError;
 use gemel_object::Gid;
 use gemel_store::StoreError;
 use std::path::PathBuf;
@@ -215,9 +216,21 @@ pub enum RepoError {
         /// What was found.
         detail: String,
     },
+    /// A capture, a comparison of files or a checkout failed.
+    #[error(transparent)]
+    Content(ContentError),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl From<ContentError> for RepoError {
+    fn from(error: ContentError) -> RepoError {
+        match error {
+            ContentError::Store(error) => RepoError::Store(error),
+            error => RepoError::Content(error),
+        }
+    }
 }
 
 fn did_you_mean(suggestions: &[String]) -> String {
@@ -259,6 +272,7 @@ impl RepoError {
             | RepoError::CorruptObject { .. } => Code::RepositoryCorrupt,
             RepoError::Cursor { .. } => Code::PaginationInvalid,
             RepoError::Limit { .. } => Code::LimitExceeded,
+            RepoError::Content(error) => content_code(error),
             RepoError::Store(error) => store_code(error),
         }
     }
@@ -270,9 +284,27 @@ impl RepoError {
             RepoError::WrongFamily { id, .. } | RepoError::CorruptObject { id, .. } => vec![*id],
             RepoError::NameTaken { existing, .. } => vec![*existing],
             RepoError::Invalid { ids, .. } => ids.clone(),
+            RepoError::Content(error) => error.ids(),
             RepoError::Store(error) => store_ids(error),
             _ => Vec::new(),
         }
+    }
+}
+
+fn content_code(error: &ContentError) -> Code {
+    match error {
+        ContentError::SpecialFile { .. }
+        | ContentError::InvalidName { .. }
+        | ContentError::Collision { .. }
+        | ContentError::LinkTarget { .. }
+        | ContentError::Object { .. } => Code::InvalidArgument,
+        ContentError::UnrecordedWork { .. } | ContentError::Protected { .. } => Code::PolicyDenied,
+        ContentError::Limit { .. } => Code::LimitExceeded,
+        ContentError::CorruptObject { .. } => Code::RepositoryCorrupt,
+        ContentError::Unstable { .. } | ContentError::Changed { .. } | ContentError::Io { .. } => {
+            Code::Internal
+        }
+        ContentError::Store(error) => store_code(error),
     }
 }
 

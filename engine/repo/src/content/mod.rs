@@ -1,0 +1,17 @@
+//! Content: a directory becomes a state and a state becomes a directory again, and what lies between two of them.
+//!
+//! Knows files, ignore rules, trees and lines of text. Knows nothing of refs, changes or workspaces: the caller says
+//! which state is recorded for a directory and what its stat cache is called. Reads no clock.
+
+mod capture;
+mod checkout;
+mod delta;
+pub mod diff;
+mod error;
+mod worktree;
+
+pub use capture::{Capture, CaptureRequest, Omission, OmissionReason, capture};
+pub use checkout::{CheckoutPlan, CheckoutReport, CheckoutRequest, plan_checkout};
+pub use delta::{Leaf, PathDelta, Rename, delta_trees, pair_renames, read_blob, root_tree};
+pub use error::ContentError;
+pub use worktree::{WorktreeDelta, WorktreeRequest, delta_worktree, read_worktree};
