@@ -3,4 +3,5 @@
 pub mod corpus;
 pub mod demo;
 pub mod program;
+pub mod schema;
 pub mod tidy;

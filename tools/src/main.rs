@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 use gemel_tools::program::ROOT;
-use gemel_tools::{corpus, demo, tidy};
+use gemel_tools::{corpus, demo, schema, tidy};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -38,6 +38,12 @@ enum Tool {
         /// Keep the scratch folder
         #[arg(long)]
         keep: bool,
+    },
+    /// Print the schema tables of docs/OBJECT_MODEL.md from the tables the code uses
+    Schema {
+        /// Which of them
+        #[arg(value_parser = ["families", "enums"])]
+        part: String,
     },
     /// Check the rules of the project that no compiler checks
     Tidy {
@@ -76,6 +82,9 @@ fn run(tool: Tool, out: &mut dyn Write) -> Outcome {
         Tool::Demo { gemel, keep } => {
             let root = Path::new(ROOT).canonicalize()?;
             demo::run(&root, &demo::Options { program: gemel, keep }, out)?;
+        }
+        Tool::Schema { part } => {
+            writeln!(out, "{}", if part == "enums" { schema::enums() } else { schema::families() })?;
         }
         Tool::Tidy { root } => {
             let findings = tidy::check(&root)?;

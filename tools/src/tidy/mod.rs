@@ -4,6 +4,7 @@ mod docs;
 mod files;
 mod ids;
 mod layers;
+mod model;
 mod words;
 
 use files::Files;
@@ -44,6 +45,7 @@ pub fn check(root: &Path) -> io::Result<Vec<Finding>> {
     findings.extend(words::check(&files, root));
     findings.extend(ids::check(&files));
     findings.extend(docs::check(&files, root));
+    findings.extend(model::check(&files));
     findings.sort();
     Ok(findings)
 }
