@@ -236,16 +236,12 @@ impl Checker<'_> {
         }
     }
 
+    /// The one value whose own bytes bear no length, so that it must fill its field.
     fn boolean(&self, at: usize, end: usize, tag: u8) -> Result<usize, ObjectError> {
-        match self.bytes.get(at) {
-            Some(&found) if at < end => {
-                if found > 1 {
-                    Err(ObjectError::InvalidBoolean { at, tag, found })
-                } else {
-                    Ok(at + 1)
-                }
-            }
-            _ => Err(ObjectError::ValueLengthMismatch { at, tag, declared: 0, used: 1 }),
+        match self.bytes.get(at..end) {
+            Some(&[0 | 1]) => Ok(end),
+            Some(&[found]) => Err(ObjectError::InvalidBoolean { at, tag, found }),
+            _ => Err(ObjectError::ValueLengthMismatch { at, tag, declared: (end - at) as u64, used: 1 }),
         }
     }
 

@@ -5,7 +5,7 @@
 //!
 //! [`Object::decode`] turns hostile bytes into a validated view. Families have typed views ([`families::Change`]
 //! and so on) and write forms ([`families::NewChange`]); [`ObjectBuilder`] writes any of them by tag. [`refs_of`]
-//! lists references with their offsets.
+//! lists references with their offsets, [`json`] projects objects to JSON and back.
 
 #![forbid(unsafe_code)]
 
@@ -17,6 +17,7 @@ mod error;
 pub mod families;
 mod family;
 mod gid;
+pub mod json;
 mod limits;
 mod macros;
 mod path;

@@ -45,6 +45,19 @@ impl Default for Limits {
     }
 }
 
+impl From<crate::families::ConfigLimits<'_>> for Limits {
+    /// The limits a repository asks for; to be applied through [`Limits::lowered_by`].
+    fn from(policy: crate::families::ConfigLimits<'_>) -> Limits {
+        Limits {
+            max_object_bytes: policy.max_object_bytes(),
+            max_record_depth: policy.max_record_depth(),
+            max_array_elements: policy.max_array_elements(),
+            max_refs_per_object: policy.max_refs_per_object(),
+            max_string_bytes: policy.max_string_bytes(),
+        }
+    }
+}
+
 /// Names one of the [`Limits`] in an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitKind {

@@ -2,7 +2,7 @@
 
 use crate::blob::read_header;
 use crate::varint::read_uint;
-use crate::{Check, FamilySchema, FieldSchema, FieldType, GID_LEN, Gid, Limits, RecordSchema, tree};
+use crate::{Check, Family, FamilySchema, FieldType, GID_LEN, Gid, Limits, RecordSchema, tree};
 
 /// One reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,14 @@ pub struct RefAt {
     pub tag: u8,
     /// Position in the innermost array it stands in, 0 outside of arrays.
     pub ordinal: u32,
+}
+
+impl RefAt {
+    /// The kind of the edge from an object of `family`: the name of the outermost field.
+    pub fn kind(&self, family: Family) -> &'static str {
+        let field = FamilySchema::of(family).body.and_then(|body| body.field(self.tag));
+        field.map_or("", |field| field.name)
+    }
 }
 
 /// The references of the object in `envelope`, in order of appearance. The envelope must have been validated; on
@@ -71,11 +79,6 @@ impl<'a> Refs<'a> {
             refs.push(Frame { at: body_at, end: bytes.len(), walk: Walk::Record(body) });
         }
         refs
-    }
-
-    /// The declared field of the outermost level that `found` stands in.
-    pub fn field_of(schema: &FamilySchema, found: &RefAt) -> Option<&'static FieldSchema> {
-        schema.body.and_then(|body| body.field(found.tag))
     }
 
     fn push(&mut self, frame: Frame) {

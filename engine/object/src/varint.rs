@@ -20,11 +20,11 @@ fn read_long(bytes: &[u8], at: usize, bound: usize) -> Result<(u64, usize), Obje
     for (index, &byte) in within.iter().take(MAX_LEN).enumerate() {
         let group = u64::from(byte & 0x7F);
         if index == MAX_LEN - 1 {
-            if byte & 0x80 != 0 {
-                return Err(ObjectError::NonCanonicalInteger { at });
-            }
             if group > 1 {
                 return Err(ObjectError::IntegerOverflow { at });
+            }
+            if byte & 0x80 != 0 {
+                return Err(ObjectError::NonCanonicalInteger { at });
             }
         }
         value |= group << (7 * index);
@@ -121,6 +121,8 @@ mod tests {
         check(&[[0xFF; 9].as_slice(), &[0x02]].concat(), "IntegerOverflow");
         check(&[[0x80; 9].as_slice(), &[0x00]].concat(), "NonCanonicalInteger");
         check(&[[0x80; 10].as_slice(), &[0x01]].concat(), "NonCanonicalInteger");
+        check(&[0x80; 10], "NonCanonicalInteger");
+        check(&[0xFF; 11], "IntegerOverflow");
         check(&[0x80], "Varint");
         check(&[0x80; 9], "Varint");
         check(&[], "Varint");
