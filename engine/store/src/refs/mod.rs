@@ -1,7 +1,40 @@
-//! Refs and local records: interface (implementation follows).
+//! Refs and local records: names, what they point to, and the journal of how they came to (REF-01 to REF-05).
+//!
+//! A *stack* of immutable sorted tables and the tail of a journal make up the refs. A small transaction appends one
+//! record to the journal and syncs it; when the tail has grown, the next transaction writes tail and edits as a new
+//! table, merged with tables of similar size, and replaces the stack's list. Readers open what the list names and
+//! never lock; writers hold the store's exclusive lock. Everything lies in `.gemel/refdb/`. What an identity names,
+//! and whether it is stored, is not known here: durability (STO-07) is asked through [`Contains`].
 
-use crate::Result;
+mod audit;
+mod codec;
+mod files;
+mod journal;
+mod merge;
+mod name;
+mod namespace;
+mod options;
+mod publish;
+mod stack;
+mod table;
+mod transaction;
+mod verify;
+mod view;
+
+pub use audit::{JournalEdit, JournalEntry, JournalValue, journal_entries};
+pub use codec::MAX_RECORD_BYTES;
+pub use name::{MAX_NAME_BYTES, MAX_NAME_SEGMENTS, check_name};
+pub use options::RefOptions;
+pub use transaction::Transaction;
+pub use verify::{RefFinding, RefFindingKind, RefReport, verify};
+pub use view::Refs;
+
+use crate::vfs::{LockGuard, Vfs};
+use crate::{Result, StoreError};
+use files::Files;
 use gemel_object::Gid;
+use std::path::Path;
+use std::sync::Arc;
 
 /// What a name holds: `refs/…` names hold identities, `local/…` names hold identities or small records.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,67 +45,50 @@ pub enum RefValue {
     Record(Vec<u8>),
 }
 
-/// An immutable view of all refs at one moment. Cheap to clone; never locks.
-#[derive(Clone, Debug)]
-pub struct Refs {}
+/// Answers whether an object is stored durably. Asked at commit, under the lock, for every identity that is set.
+pub type Contains = Box<dyn Fn(&Gid) -> Result<bool> + Send + Sync>;
 
-impl Refs {
-    /// The identity `name` points to.
-    ///
-    /// # Errors
-    /// `CorruptRef`, `CorruptFile`, `Io`.
-    pub fn get(&self, name: &str) -> Result<Option<Gid>> {
-        let _ = name;
-        unimplemented!()
+/// Creates an empty ref database in the store directory `dir` (`.gemel`), which exists. What an interrupted call
+/// left is completed. The caller syncs `dir`.
+///
+/// # Errors
+/// `AlreadyExists` when there is a ref database, `CorruptFile` when there are ref files but no list of them, `Io`.
+pub fn init(vfs: &Arc<dyn Vfs>, dir: &Path) -> Result<()> {
+    let files = Files::new(Arc::clone(vfs), dir);
+    vfs.create_dir_all(&files.dir).map_err(StoreError::io("create", &files.dir))?;
+    let present = |path: &Path| vfs.stat(path).map_err(StoreError::io("examine", path));
+    if present(&files.stack())?.is_some() {
+        return Err(StoreError::AlreadyExists { path: files.dir });
     }
-    /// The record stored under `name`.
-    ///
-    /// # Errors
-    /// `CorruptRef`, `CorruptFile`, `Io`.
-    pub fn record(&self, name: &str) -> Result<Option<Vec<u8>>> {
-        let _ = name;
-        unimplemented!()
-    }
-    /// All names that start with `prefix`, ascending by bytes, with their values.
-    ///
-    /// # Errors
-    /// `CorruptFile`, `Io`. A single damaged value is the inner error; the scan goes on.
-    pub fn scan(&self, prefix: &str) -> Result<Box<dyn Iterator<Item = (String, Result<RefValue>)> + '_>> {
-        let _ = prefix;
-        unimplemented!()
-    }
+    publish::create_empty(&files)
 }
 
-/// A pending ref transaction. Holds the exclusive lock from creation to commit or drop.
-#[derive(Debug)]
-pub struct Transaction {}
+/// The refs of the store directory `dir` at this moment.
+///
+/// # Errors
+/// `CorruptFile`, `UnknownVersion`, `Io`.
+pub fn open(vfs: &Arc<dyn Vfs>, dir: &Path) -> Result<Refs> {
+    Ok(Refs::new(Files::new(Arc::clone(vfs), dir).load()?))
+}
 
-impl Transaction {
-    /// The refs as they are under the lock, without this transaction's own edits.
-    pub fn refs(&self) -> &Refs {
-        unimplemented!()
-    }
-    /// Points `name` to `id`; name, family and durability are checked at commit.
-    pub fn set(&mut self, name: impl Into<String>, id: Gid) {
-        let _ = (name.into(), id);
-        unimplemented!()
-    }
-    /// Stores a local record (`local/…` names only).
-    pub fn set_record(&mut self, name: impl Into<String>, bytes: Vec<u8>) {
-        let _ = (name.into(), bytes);
-        unimplemented!()
-    }
-    /// Removes `name`; absent is fine.
-    pub fn remove(&mut self, name: impl Into<String>) {
-        let _ = name.into();
-        unimplemented!()
-    }
-    /// Makes all edits durable and visible at once. `command` and `time_ms` go to the journal.
-    ///
-    /// # Errors
-    /// `InvalidRefName`, `RefFamily`, `DanglingRef`, `Io`; then nothing has changed.
-    pub fn commit(self, command: &str, time_ms: i64) -> Result<()> {
-        let _ = (command, time_ms);
-        unimplemented!()
-    }
+/// Starts a transaction. `lock` is the store's exclusive lock, held until the transaction ends.
+///
+/// # Errors
+/// As [`open`].
+pub fn begin(vfs: &Arc<dyn Vfs>, dir: &Path, lock: Box<dyn LockGuard>, contains: Contains) -> Result<Transaction> {
+    begin_with(vfs, dir, lock, contains, RefOptions::default())
+}
+
+/// As [`begin`], with other sizes.
+///
+/// # Errors
+/// As [`open`].
+pub fn begin_with(
+    vfs: &Arc<dyn Vfs>,
+    dir: &Path,
+    lock: Box<dyn LockGuard>,
+    contains: Contains,
+    options: RefOptions,
+) -> Result<Transaction> {
+    Transaction::new(Files::new(Arc::clone(vfs), dir), lock, contains, options)
 }

@@ -6,8 +6,9 @@
 pub mod real;
 pub mod sim;
 
+use std::ffi::OsString;
 use std::fmt::Debug;
-use std::io;
+use std::io::{self, Read};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,6 +45,30 @@ pub struct Entry {
     /// Whether it is a directory.
     pub is_dir: bool,
     /// Length of a file, 0 for a directory.
+    pub size_bytes: u64,
+}
+
+/// What an entry is, links not followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Dir,
+    /// A symbolic link, to whatever.
+    Link,
+    /// A device, pipe or socket.
+    Other,
+}
+
+/// What a listing of a directory that somebody else filled says of one entry: links are named, not followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawEntry {
+    /// Name within its directory, whatever its bytes.
+    pub name: OsString,
+    /// What it is.
+    pub kind: EntryKind,
+    /// Length of a regular file, else 0.
     pub size_bytes: u64,
 }
 
@@ -110,7 +135,7 @@ pub trait Vfs: Send + Sync + Debug {
     /// # Errors
     /// `NotFound` and any other disk error.
     fn open_append(&self, path: &Path) -> io::Result<Box<dyn AppendFile>>;
-    /// Atomically renames a file over `to`.
+    /// Atomically renames a file over `to`, or a directory to an absent name.
     ///
     /// # Errors
     /// Any disk error.
@@ -152,4 +177,25 @@ pub trait Vfs: Send + Sync + Debug {
     fn lock(&self, path: &Path) -> io::Result<Box<dyn LockGuard>>;
     /// A name no other process uses now, for temporary files in `dir`: `dir/tmp-…`.
     fn temp_path(&self, dir: &Path) -> PathBuf;
+    /// Atomically exchanges two existing entries of any kind, so that neither name is ever absent.
+    ///
+    /// # Errors
+    /// `Unsupported` where system or file system cannot; nothing has happened then. Any disk error.
+    fn exchange(&self, a: &Path, b: &Path) -> io::Result<()>;
+    /// Entries of a directory by name, ascending: links as such, names of any bytes.
+    ///
+    /// # Errors
+    /// `NotADirectory` when `path` itself is a link or a file; any other disk error.
+    fn list_raw(&self, path: &Path) -> io::Result<Vec<RawEntry>>;
+    /// Kind and size of `path` itself, a link not followed; `None` if absent.
+    ///
+    /// # Errors
+    /// Any disk error other than absence.
+    fn stat_raw(&self, path: &Path) -> io::Result<Option<RawEntry>>;
+    /// Opens a regular file to be read as a stream, and its length at this moment. A link is not followed, a pipe
+    /// not waited for.
+    ///
+    /// # Errors
+    /// `InvalidData` when `path` is no regular file; `NotFound` and any other disk error.
+    fn open_plain(&self, path: &Path) -> io::Result<(u64, Box<dyn Read + Send>)>;
 }

@@ -1,0 +1,193 @@
+//! The files of a ref database and how a consistent set of them is read.
+
+use super::codec::Stored;
+use super::journal::{End, Position, read_run};
+use super::stack::{MAX_STACK_BYTES, Stack};
+use super::table::Table;
+use crate::vfs::Vfs;
+use crate::{Result, StoreError};
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Directory of the ref database within `.gemel`.
+pub(crate) const DIR: &str = "refdb";
+/// Longest stretch of unfolded journal read. A writer folds long before it.
+const MAX_TAIL_BYTES: u64 = 64 * 1024 * 1024;
+/// How often a reader starts again because writers replaced what it was reading.
+const MAX_ATTEMPTS: usize = 100;
+
+/// Where the files lie.
+#[derive(Clone, Debug)]
+pub(crate) struct Files {
+    pub(crate) vfs: Arc<dyn Vfs>,
+    pub(crate) dir: PathBuf,
+}
+
+impl Files {
+    /// The files of the store in `store_dir`.
+    pub(crate) fn new(vfs: Arc<dyn Vfs>, store_dir: &Path) -> Files {
+        Files { vfs, dir: store_dir.join(DIR) }
+    }
+
+    pub(crate) fn stack(&self) -> PathBuf {
+        self.dir.join("stack")
+    }
+
+    pub(crate) fn table(&self, number: u64) -> PathBuf {
+        self.dir.join(format!("{number:08}.table"))
+    }
+
+    pub(crate) fn journal(&self, number: u64) -> PathBuf {
+        self.dir.join(format!("{number:08}.journal"))
+    }
+
+    /// Reads the stack file.
+    ///
+    /// # Errors
+    /// `CorruptFile` (absence included), `UnknownVersion`, `Io`.
+    pub(crate) fn read_stack(&self) -> Result<(Stack, Vec<u8>)> {
+        let path = self.stack();
+        let bytes = self.vfs.read(&path, MAX_STACK_BYTES).map_err(|e| match e.kind() {
+            ErrorKind::NotFound | ErrorKind::InvalidData | ErrorKind::IsADirectory => corrupt(&path, 0, e.to_string()),
+            _ => StoreError::Io { op: "read", path: path.clone(), source: e },
+        })?;
+        Ok((Stack::decode(&bytes, &path)?, bytes))
+    }
+
+    /// Reads everything that makes up the refs at one moment, without locks: a file that a writer has removed
+    /// meanwhile makes it start again from the new list.
+    ///
+    /// # Errors
+    /// `CorruptFile`, `UnknownVersion`, `Io`.
+    pub(crate) fn load(&self) -> Result<Loaded> {
+        let mut previous = None;
+        for _ in 0..MAX_ATTEMPTS {
+            let (stack, bytes) = self.read_stack()?;
+            match self.load_listed(stack) {
+                Ok(loaded) => return Ok(loaded),
+                // Under the same list a second time it is no race: the file is gone, or damaged.
+                Err(error) if previous.as_ref() == Some(&bytes) || !may_be_race(&error) => return Err(missing(error)),
+                Err(_) => previous = Some(bytes),
+            }
+        }
+        Err(corrupt(&self.stack(), 0, "the list of ref tables does not come to rest".to_owned()))
+    }
+
+    fn load_listed(&self, stack: Stack) -> Result<Loaded> {
+        let mut tables = Vec::with_capacity(stack.tables.len());
+        for listed in stack.tables.iter().rev() {
+            let path = self.table(listed.number);
+            let bytes = self.vfs.map(&path).map_err(StoreError::io("read", &path))?;
+            tables.push(Arc::new(Table::open(bytes, &path, listed)?));
+        }
+        let tail = self.read_tail(&stack)?;
+        Ok(Loaded { stack, tables, tail })
+    }
+
+    /// Reads the journal from the folded offset on.
+    fn read_tail(&self, stack: &Stack) -> Result<Tail> {
+        let path = self.journal(stack.journal);
+        // One byte before the offset is read, too: without it the journal is shorter than it was.
+        let start = stack.journal_offset.saturating_sub(1);
+        let bytes = self.vfs.read_from(&path, start, MAX_TAIL_BYTES).map_err(|e| match e.kind() {
+            ErrorKind::InvalidData => corrupt(&path, start, e.to_string()),
+            _ => StoreError::Io { op: "read", path: path.clone(), source: e },
+        })?;
+        let skipped = usize::from(stack.journal_offset > 0);
+        let Some(bytes) = bytes.get(skipped..) else {
+            return Err(corrupt(&path, start, "the journal is shorter than its folded part".to_owned()));
+        };
+        let run = read_run(bytes, Some(stack.journaled));
+        let valid_len = stack.journal_offset + run.valid_len as u64;
+        let torn = match run.end {
+            End::Clean => false,
+            End::Torn => true,
+            End::Damaged(detail) => return Err(corrupt(&path, valid_len, detail)),
+            End::Version(found) => {
+                let (found, supported) = (u32::from(found), u32::from(super::journal::VERSION));
+                return Err(StoreError::UnknownVersion { path, found, supported });
+            }
+        };
+        let last = run.position.unwrap_or(stack.journaled);
+        let mut tail = Tail { edits: BTreeMap::new(), records: run.records.len(), valid_len, torn, journaled: last };
+        for record in run.records {
+            // A record that was waiting beside the tables: they hold its edits already.
+            if record.sequence <= stack.folded.sequence {
+                if record.sequence == stack.folded.sequence && record.check != stack.folded.check {
+                    return Err(corrupt(&path, valid_len, "the journal does not continue its list".to_owned()));
+                }
+                continue;
+            }
+            for edit in record.edits {
+                tail.edits.insert(edit.name, edit.new);
+            }
+        }
+        Ok(tail)
+    }
+}
+
+/// The number of a table or journal by its file name.
+pub(crate) fn file_number(name: &str) -> Option<u64> {
+    let (number, kind) = name.split_once('.')?;
+    matches!(kind, "table" | "journal").then(|| number.parse().ok()).flatten()
+}
+
+/// The edits that are in the journal but not in a table yet.
+#[derive(Debug)]
+pub(crate) struct Tail {
+    pub(crate) edits: BTreeMap<String, Stored>,
+    /// Number of records, those of waiting transactions included.
+    pub(crate) records: usize,
+    /// Offset in the journal behind the last intact record.
+    pub(crate) valid_len: u64,
+    /// Whether an append that was cut short follows.
+    pub(crate) torn: bool,
+    /// Last record in the journal.
+    pub(crate) journaled: Position,
+}
+
+/// Everything that makes up the refs at one moment.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) stack: Stack,
+    /// Newest first.
+    pub(crate) tables: Vec<Arc<Table>>,
+    pub(crate) tail: Tail,
+}
+
+impl Loaded {
+    /// The last transaction, wherever it is recorded.
+    pub(crate) fn position(&self) -> Position {
+        match self.tail.journaled.sequence > self.stack.folded.sequence {
+            true => self.tail.journaled,
+            false => self.stack.folded,
+        }
+    }
+}
+
+/// Errors that a writer may cause by replacing files under a reader.
+fn may_be_race(error: &StoreError) -> bool {
+    match error {
+        StoreError::Io { source, .. } => source.kind() == ErrorKind::NotFound,
+        StoreError::CorruptFile { .. } => true,
+        _ => false,
+    }
+}
+
+/// A listed file that does not exist is damage, not a failure of the disk.
+fn missing(error: StoreError) -> StoreError {
+    match error {
+        StoreError::Io { path, source, .. }
+            if matches!(source.kind(), ErrorKind::NotFound | ErrorKind::InvalidData | ErrorKind::IsADirectory) =>
+        {
+            corrupt(&path, 0, source.to_string())
+        }
+        other => other,
+    }
+}
+
+pub(crate) fn corrupt(path: &Path, offset_bytes: u64, detail: String) -> StoreError {
+    StoreError::CorruptFile { path: path.to_owned(), offset_bytes, detail }
+}

@@ -1,0 +1,1 @@
+//! A disk in memory that records, stops, tears and fails each operation.
