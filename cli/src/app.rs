@@ -1,0 +1,261 @@
+//! From arguments to exit status: parse, run one command, show its answer.
+
+use crate::answer::{Answer, Body};
+use crate::args::{self, Globals, Usage};
+use crate::color::Style;
+use crate::commands;
+use crate::envelope::{self, Request};
+use crate::environment::Environment;
+use crate::error::{CliError, EXIT_BROKEN_PIPE, EXIT_ERROR, Refusal};
+use crate::progress::Bar;
+use crate::render::Printer;
+use crate::{pager, term};
+use gemel_repo::facts::{Progress, Silent};
+use gemel_repo::{Code, Repo};
+use gemel_store::vfs::Vfs;
+use gemel_store::vfs::real::RealDisk;
+use std::cell::OnceCell;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// What a command may use.
+pub(crate) struct Context<'e> {
+    /// The process environment.
+    pub(crate) environment: &'e Environment,
+    /// The global flags.
+    pub(crate) globals: &'e Globals,
+    /// The one clock reading of this command, Unix milliseconds.
+    pub(crate) now_ms: i64,
+    repo: OnceCell<Repo>,
+}
+
+impl Context<'_> {
+    /// The disk.
+    pub(crate) fn disk(&self) -> Arc<dyn Vfs> {
+        Arc::new(RealDisk::new())
+    }
+
+    /// The repository that `--repo` names or that lies here or above, opened once.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` without a repository, and whatever keeps it from opening.
+    pub(crate) fn repo(&self) -> Result<&Repo, CliError> {
+        if let Some(repo) = self.repo.get() {
+            return Ok(repo);
+        }
+        let repo = match &self.globals.repo {
+            Some(root) => Repo::open(self.disk(), &self.absolute(root)?)?,
+            None => Repo::discover(self.disk(), self.current_dir()?)?,
+        };
+        Ok(self.repo.get_or_init(|| repo))
+    }
+
+    /// The directory the command was started in.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` when it is gone.
+    pub(crate) fn current_dir(&self) -> Result<&Path, CliError> {
+        let gone = || CliError::new(Code::NotFound, "the current directory does not exist any more");
+        self.environment.current_dir.as_deref().ok_or_else(gone)
+    }
+
+    /// `path` as seen from the directory the command was started in.
+    ///
+    /// # Errors
+    /// As [`Context::current_dir`], for a relative path.
+    pub(crate) fn absolute(&self, path: &Path) -> Result<PathBuf, CliError> {
+        if path.is_absolute() { Ok(path.to_owned()) } else { Ok(self.current_dir()?.join(path)) }
+    }
+
+    /// Where long work reports: a bar on a terminal, nowhere else.
+    pub(crate) fn progress(&self) -> Box<dyn Progress> {
+        if self.environment.stderr_is_terminal && !self.globals.quiet {
+            Box::new(Bar::new())
+        } else {
+            Box::new(Silent)
+        }
+    }
+}
+
+/// Runs the command line and returns its exit status.
+pub(crate) fn main(environment: &Environment) -> ExitCode {
+    let status = match args::parse(&environment.args) {
+        Ok(parsed) => {
+            let screen = Screen { environment, globals: &parsed.cli.globals };
+            let outcome = environment.now_ms().and_then(|now_ms| {
+                let globals = &parsed.cli.globals;
+                let context = Context { environment, globals, now_ms, repo: OnceCell::new() };
+                let answer = commands::run(&context, &parsed.cli.command)?;
+                screen.show(&parsed.request, answer, context.repo.get())
+            });
+            outcome.unwrap_or_else(|error| screen.refuse(&parsed.request, &error))
+        }
+        Err(usage) => report_usage(environment, &usage),
+    };
+    ExitCode::from(status)
+}
+
+/// Standard output and standard error, and how they are to look.
+struct Screen<'e> {
+    environment: &'e Environment,
+    globals: &'e Globals,
+}
+
+impl Screen<'_> {
+    /// Shows an answer; its exit status.
+    fn show(&self, request: &Request, answer: Answer<'_>, repo: Option<&Repo>) -> Result<u8, CliError> {
+        let exit = answer.exit;
+        match answer.body {
+            Body::Raw(write) => raw(write)?,
+            Body::View(ref view) if self.globals.json => {
+                let envelope = envelope::answer(request, &answer, view.json());
+                write_stdout(envelope::pretty(&envelope).as_bytes())?;
+            }
+            Body::View(_) if self.globals.quiet && answer.confirmation => {}
+            Body::View(_) => self.human(&answer, repo)?,
+        }
+        Ok(exit)
+    }
+
+    fn human(&self, answer: &Answer<'_>, repo: Option<&Repo>) -> Result<(), CliError> {
+        let pageable = self.environment.stdout_is_terminal && answer.paged && answer.exit == 0;
+        if !pageable || self.globals.no_pager {
+            let mut out = BufWriter::new(io::stdout().lock());
+            self.render(answer, repo, &mut out)?;
+            out.flush().map_err(|e| CliError::output(&e))?;
+            return self.notes_to_stderr(answer);
+        }
+        let mut text = Vec::new();
+        self.render(answer, repo, &mut text)?;
+        if !fits(&text) {
+            let short = text.len();
+            self.notes(answer, &mut self.printer(&mut text, repo));
+            pager::show(self.environment, &text).map_err(|e| CliError::output(&e))?;
+            text.truncate(short);
+        }
+        write_stdout(&text)?;
+        self.notes_to_stderr(answer)
+    }
+
+    fn printer<'w>(&self, out: &'w mut dyn Write, repo: Option<&'w Repo>) -> Printer<'w> {
+        let terminal = self.environment.stdout_is_terminal;
+        let color = self.globals.color.enabled(terminal, self.environment.no_color);
+        Printer::new(out, repo, color, terminal)
+    }
+
+    fn render(&self, answer: &Answer<'_>, repo: Option<&Repo>, out: &mut dyn Write) -> Result<(), CliError> {
+        let mut printer = self.printer(out, repo);
+        if let Body::View(view) = &answer.body {
+            view.human(&mut printer);
+        }
+        if let Some(cursor) = &answer.next_cursor {
+            printer.paint(Style::Dim, &format!("next: --cursor {cursor}")).end();
+        }
+        printer.finish()
+    }
+
+    /// What an answer has to say beside its facts.
+    fn notes(&self, answer: &Answer<'_>, out: &mut Printer<'_>) {
+        if self.globals.quiet {
+            return;
+        }
+        for omitted in &answer.omitted {
+            let what = format!("omitted: {} {} ({})", omitted.count, omitted.class, omitted.reason);
+            out.paint(Style::Caution, &what);
+            if !omitted.ids.is_empty() {
+                out.lit(": ").text(&omitted.ids.join(", "));
+            }
+            out.end();
+        }
+        for doubt in &answer.uncertainty {
+            out.paint(Style::Caution, &format!("uncertain: {}", doubt.class))
+                .lit(": ")
+                .text(&doubt.reason)
+                .end();
+        }
+        if let Some(notice) = &answer.notice {
+            out.paint(Style::Caution, "notice").lit(": ").text(notice).end();
+        }
+    }
+
+    fn notes_to_stderr(&self, answer: &Answer<'_>) -> Result<(), CliError> {
+        let mut out = io::stderr().lock();
+        let mut printer = self.stderr_printer(&mut out);
+        self.notes(answer, &mut printer);
+        printer.finish()
+    }
+
+    fn stderr_printer<'w>(&self, out: &'w mut dyn Write) -> Printer<'w> {
+        let terminal = self.environment.stderr_is_terminal;
+        let color = self.globals.color.enabled(terminal, self.environment.no_color);
+        Printer::new(out, None, color && terminal, terminal)
+    }
+
+    /// Reports a refusal; its exit status.
+    fn refuse(&self, request: &Request, error: &CliError) -> u8 {
+        let CliError::Refused(refusal) = error else { return EXIT_BROKEN_PIPE };
+        if self.globals.json && !write_envelope(request, refusal) {
+            return EXIT_BROKEN_PIPE;
+        }
+        let mut out = io::stderr().lock();
+        let mut printer = self.stderr_printer(&mut out);
+        printer.paint(Style::Bad, "error").lit(": ").text(&refusal.message).end();
+        if let Some(hint) = refusal.hint.as_ref().filter(|_| !self.globals.json) {
+            printer.paint(Style::Caution, "hint").lit(": ").text(hint).end();
+        }
+        // Nothing is left to tell anybody if standard error is gone, too.
+        drop(printer.finish());
+        EXIT_ERROR
+    }
+}
+
+/// Reports a usage error, or prints the help that was asked for.
+fn report_usage(environment: &Environment, usage: &Usage) -> u8 {
+    if usage.is_answer() {
+        return match usage.error.print() {
+            Ok(()) => 0,
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => EXIT_BROKEN_PIPE,
+            Err(_) => EXIT_ERROR,
+        };
+    }
+    let plain = usage.error.render().to_string();
+    let safe = term::escaped(&plain, true);
+    if usage.json {
+        let message = usage.message();
+        let refusal =
+            Refusal { code: Code::InvalidArgument, message: message.clone(), ids: Vec::new(), hint: None };
+        if !write_envelope(&usage.request, &refusal) {
+            return EXIT_BROKEN_PIPE;
+        }
+        drop(writeln!(io::stderr(), "error: {}", term::escaped(&message, false)));
+    } else if environment.stderr_is_terminal && safe != plain {
+        drop(io::stderr().write_all(safe.as_bytes()));
+    } else {
+        drop(usage.error.print());
+    }
+    EXIT_ERROR
+}
+
+fn write_envelope(request: &Request, refusal: &Refusal) -> bool {
+    write_stdout(envelope::pretty(&envelope::refusal(request, refusal)).as_bytes()).is_ok()
+}
+
+fn write_stdout(bytes: &[u8]) -> Result<(), CliError> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes).and_then(|()| out.flush()).map_err(|e| CliError::output(&e))
+}
+
+fn raw(write: crate::answer::RawWriter<'_>) -> Result<(), CliError> {
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    write(&mut out)?;
+    out.flush().map_err(|e| CliError::output(&e))
+}
+
+/// Whether text fits the terminal, long lines taken as wrapped.
+fn fits(text: &[u8]) -> bool {
+    let Some((rows, columns)) = term::size() else { return true };
+    let lines = text.split(|byte| *byte == b'\n').map(|line| line.len().div_ceil(columns).max(1));
+    lines.sum::<usize>() <= rows
+}

@@ -1,0 +1,255 @@
+//! `gemel diff`.
+
+use crate::answer::{Answer, View};
+use crate::app::Context;
+use crate::color::Style;
+use crate::error::CliError;
+use crate::json::{Json, Obj};
+use crate::render::{Printer, Table, counted};
+use gemel_object::Mode;
+use gemel_repo::Repo;
+use gemel_repo::content::diff::{Version, count, write_patch};
+use gemel_repo::history::{self, DiffEntry, DiffFacts, DiffKind, DiffOptions, DiffSide, Side};
+use serde_json::{Map, Value};
+
+/// Compare two states, or a state with the files
+///
+/// Without arguments the workspace's state is compared with its files, with one argument that state with the files.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// First side: a state, or a change, trajectory or release that has one [default: the workspace's state]
+    a: Option<String>,
+    /// Second side [default: the files]
+    b: Option<String>,
+    /// Show counts a file instead of lines
+    #[arg(long, conflicts_with = "name_only")]
+    stat: bool,
+    /// Show paths only
+    #[arg(long)]
+    name_only: bool,
+    /// Unchanged lines around each difference [default: 3]
+    #[arg(long, value_name = "LINES")]
+    context: Option<u64>,
+    /// Workspace to compare [default: default]
+    #[arg(long, value_name = "NAME")]
+    workspace: Option<String>,
+    #[command(flatten)]
+    dimensions: Dimensions,
+}
+
+/// The dimensions beside text.
+#[derive(Debug, clap::Args)]
+struct Dimensions {
+    /// Compare semantic entities
+    #[arg(long)]
+    semantic: bool,
+    /// Compare claims
+    #[arg(long)]
+    claims: bool,
+    /// Compare observed behavior
+    #[arg(long)]
+    behavior: bool,
+    /// Compare evidence
+    #[arg(long)]
+    evidence: bool,
+    /// Compare residuals
+    #[arg(long)]
+    residuals: bool,
+    /// Compare dependencies
+    #[arg(long)]
+    dependencies: bool,
+    /// Compare in every dimension
+    #[arg(long)]
+    all: bool,
+}
+
+impl Dimensions {
+    /// The first dimension asked for.
+    fn wanted(&self) -> Option<&'static str> {
+        let flags = [
+            (self.semantic, "semantic"),
+            (self.claims, "claims"),
+            (self.behavior, "behavior"),
+            (self.evidence, "evidence"),
+            (self.residuals, "residuals"),
+            (self.dependencies, "dependencies"),
+            (self.all, "all"),
+        ];
+        flags.into_iter().find_map(|(given, name)| given.then_some(name))
+    }
+}
+
+/// Lines around a difference unless the caller says otherwise.
+const DEFAULT_CONTEXT: u64 = 3;
+
+pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c>, CliError> {
+    if let Some(dimension) = args.dimensions.wanted() {
+        return Err(CliError::not_built(&format!("diff --{dimension}")));
+    }
+    let repo = context.repo()?;
+    let options = DiffOptions { a: args.a.clone(), b: args.b.clone(), workspace: args.workspace.clone() };
+    let facts = history::diff(repo, &options, &*context.progress())?;
+    let (omitted, uncertainty) = (facts.omitted.clone(), facts.uncertainty.clone());
+    let look = match (args.name_only, args.stat) {
+        (true, _) => Look::Names,
+        (_, true) => Look::Counts,
+        _ => Look::Lines(u32::try_from(args.context.unwrap_or(DEFAULT_CONTEXT)).unwrap_or(u32::MAX)),
+    };
+    let view = Compared { repo, facts, look };
+    Ok(Answer::of(view).long().omitting(&omitted).doubting(&uncertainty))
+}
+
+enum Look {
+    Lines(u32),
+    Counts,
+    Names,
+}
+
+struct Compared<'c> {
+    repo: &'c Repo,
+    facts: DiffFacts,
+    look: Look,
+}
+
+impl View for Compared<'_> {
+    fn json(&self) -> Map<String, Value> {
+        let paths = |wanted: fn(&DiffKind) -> bool| {
+            let entries = self.facts.entries.iter().filter(move |entry| wanted(&entry.kind));
+            entries.map(|entry| entry.path.json()).collect::<Vec<Value>>()
+        };
+        let renamed = self.facts.entries.iter().filter_map(|entry| match &entry.kind {
+            DiffKind::Renamed { from } => Some(Obj::new().put("from", from).put("to", &entry.path).json()),
+            _ => None,
+        });
+        let files = Obj::new()
+            .put("changed", &paths(|kind| matches!(kind, DiffKind::Modified | DiffKind::TypeChanged)))
+            .put("added", &paths(|kind| matches!(kind, DiffKind::Added)))
+            .put("deleted", &paths(|kind| matches!(kind, DiffKind::Deleted)))
+            .put("renamed", &renamed.collect::<Vec<Value>>());
+        Obj::new()
+            .opt("state_a", state(&self.facts.a))
+            .opt("state_b", state(&self.facts.b))
+            .put("textual", &Obj::new().put("files", &files))
+            .map()
+    }
+
+    fn human(&self, out: &mut Printer<'_>) {
+        match self.look {
+            Look::Lines(context) => self.lines(context, out),
+            Look::Counts => self.counts(out),
+            Look::Names => {
+                for entry in &self.facts.entries {
+                    out.text(&entry.path).end();
+                }
+            }
+        }
+    }
+}
+
+fn state(side: &Side) -> Option<&gemel_object::Gid> {
+    match side {
+        Side::State { id, .. } => Some(id),
+        Side::Worktree { .. } | Side::Empty => None,
+    }
+}
+
+impl Compared<'_> {
+    fn lines(&self, context: u32, out: &mut Printer<'_>) {
+        for entry in &self.facts.entries {
+            if out.failed() {
+                return;
+            }
+            let patch = self.versions(entry, |old, new| {
+                let mut patch = Vec::new();
+                // Writing into memory cannot fail.
+                drop(write_patch(&mut patch, old, new, context));
+                patch
+            });
+            match patch {
+                Ok(patch) => print_patch(&patch, out),
+                Err(error) => out.fail(error),
+            }
+        }
+    }
+
+    fn counts(&self, out: &mut Printer<'_>) {
+        let mut table = Table::default();
+        for entry in &self.facts.entries {
+            let counts = match self.versions(entry, count) {
+                Ok(counts) => counts,
+                Err(error) => return out.fail(error),
+            };
+            let (style, mark) = mark(&entry.kind);
+            let path = match &entry.kind {
+                DiffKind::Renamed { from } => format!("{from} -> {}", entry.path),
+                _ => entry.path.clone(),
+            };
+            let lines = if counts.binary {
+                "binary".to_owned()
+            } else {
+                format!("+{} -{}", counts.added, counts.removed)
+            };
+            table.row([(style, mark.to_owned()), (Style::Plain, path), (Style::Dim, lines)]);
+        }
+        table.print("", out);
+        let number =
+            |wanted: &str| self.facts.entries.iter().filter(|entry| mark(&entry.kind).1 == wanted).count();
+        let files = counted(u64::try_from(self.facts.entries.len()).unwrap_or(u64::MAX), "file");
+        let (added, modified, deleted, renamed) = (number("+"), number("~"), number("-"), number(">"));
+        out.lit(&format!("{files}: +{added} ~{modified} -{deleted} >{renamed}")).end();
+    }
+
+    /// Calls `act` with both versions of an entry.
+    fn versions<T>(
+        &self,
+        entry: &DiffEntry,
+        act: impl FnOnce(Option<&Version<'_>>, Option<&Version<'_>>) -> T,
+    ) -> Result<T, CliError> {
+        let old_path = match &entry.kind {
+            DiffKind::Renamed { from } => from,
+            _ => &entry.path,
+        };
+        let old_bytes = self.facts.old_bytes(self.repo, entry)?;
+        let new_bytes = self.facts.new_bytes(self.repo, entry)?;
+        let old = entry.old.as_ref().map(|side| version(old_path, side, &old_bytes));
+        let new = entry.new.as_ref().map(|side| version(&entry.path, side, &new_bytes));
+        Ok(act(old.as_ref(), new.as_ref()))
+    }
+}
+
+fn version<'v>(path: &'v str, side: &DiffSide, bytes: &'v [u8]) -> Version<'v> {
+    let mode = Mode::from_bits(u64::from(side.mode)).unwrap_or(Mode::File);
+    Version { path, mode, bytes }
+}
+
+fn mark(kind: &DiffKind) -> (Style, &'static str) {
+    match kind {
+        DiffKind::Added => (Style::Added, "+"),
+        DiffKind::Modified | DiffKind::TypeChanged => (Style::Changed, "~"),
+        DiffKind::Deleted => (Style::Removed, "-"),
+        DiffKind::Renamed { .. } => (Style::Changed, ">"),
+    }
+}
+
+/// Prints a patch, its lines in their colours. Lines of a hunk begin with their mark, so none of them can be taken
+/// for a header.
+fn print_patch(patch: &[u8], out: &mut Printer<'_>) {
+    let mut in_hunk = false;
+    for line in patch.split_inclusive(|byte| *byte == b'\n') {
+        let style = match line {
+            [b'@', b'@', ..] => {
+                in_hunk = true;
+                Style::Changed
+            }
+            [b'+', ..] if in_hunk => Style::Added,
+            [b'-', ..] if in_hunk => Style::Removed,
+            [b' ' | b'\\', ..] if in_hunk => Style::Plain,
+            _ => {
+                in_hunk = false;
+                Style::Bold
+            }
+        };
+        let (text, end) = line.split_at(line.len() - usize::from(line.last() == Some(&b'\n')));
+        out.content(style, text).content(Style::Plain, end);
+    }
+}

@@ -1,0 +1,61 @@
+//! The verbs. Each file holds one: its arguments, the library call, and the two looks of its answer.
+//!
+//! A new verb is a file here, its `mod` line, and its line in the table at the end.
+
+mod change;
+mod checkout;
+mod completions;
+mod diff;
+mod fsck;
+mod gc;
+mod init;
+mod log;
+mod man;
+mod name;
+mod refs;
+mod show;
+mod snapshot;
+mod status;
+mod workspace;
+
+use crate::answer::Answer;
+use crate::app::Context;
+use crate::error::CliError;
+
+macro_rules! verbs {
+    ($($module:ident $variant:ident),* $(,)?) => {
+        /// A verb with its arguments.
+        #[derive(Debug, clap::Subcommand)]
+        pub(crate) enum Command {
+            $($variant($module::Args),)*
+        }
+
+        /// Runs a verb.
+        ///
+        /// # Errors
+        /// Its refusals.
+        pub(crate) fn run<'c>(context: &'c Context<'_>, command: &Command) -> Result<Answer<'c>, CliError> {
+            match command {
+                $(Command::$variant(args) => $module::run(context, args),)*
+            }
+        }
+    };
+}
+
+verbs! {
+    init Init,
+    status Status,
+    snapshot Snapshot,
+    change Change,
+    log Log,
+    show Show,
+    diff Diff,
+    checkout Checkout,
+    workspace Workspace,
+    refs Refs,
+    name Name,
+    fsck Fsck,
+    gc Gc,
+    completions Completions,
+    man Man,
+}

@@ -1,0 +1,132 @@
+//! `gemel show`.
+
+use crate::answer::{Answer, View};
+use crate::app::Context;
+use crate::color::Style;
+use crate::error::CliError;
+use crate::fields;
+use crate::json::Json;
+use crate::render::{Printer, counted};
+use gemel_object::{Family, Gid, Limits, Object, blob_header};
+use gemel_repo::history::{self, ShowFacts};
+use gemel_repo::{Code, Repo, names};
+use serde_json::{Map, Value};
+
+/// Show one object
+///
+/// A blob is shown as its content, everything else field by field; --json answers the canonical form.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The object
+    id: String,
+    /// Write the canonical bytes, as they are hashed
+    #[arg(long, conflicts_with = "compact")]
+    raw: bool,
+    /// Named fields with plain numbers instead of the canonical form
+    #[arg(long)]
+    compact: bool,
+}
+
+pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c>, CliError> {
+    let repo = context.repo()?;
+    if args.raw && context.globals.json {
+        return Err(CliError::invalid("--raw writes bytes and cannot be combined with --json"));
+    }
+    if !context.globals.json && !args.compact {
+        let id = names::resolve(repo, &args.id)?;
+        if id.family() == Family::Blob && (args.raw || !context.environment.stdout_is_terminal) {
+            return stream(repo, id, args.raw);
+        }
+    }
+    let facts = history::show(repo, &args.id)?;
+    if args.raw {
+        return Ok(Answer::raw(move |out| out.write_all(&facts.envelope).map_err(|e| CliError::output(&e))));
+    }
+    Object::decode(&facts.envelope, &Limits::default()).map_err(|error| {
+        CliError::new(
+            Code::RepositoryCorrupt,
+            format!("corrupt object {}: {error}; run `gemel fsck`", facts.id),
+        )
+    })?;
+    let timestamps = context.globals.timestamps;
+    Ok(Answer::of(Shown { repo, facts, compact: args.compact, timestamps }).long())
+}
+
+/// A blob may be large: it streams past. Whether its bytes are right is known at the end, and a wrong end fails.
+fn stream<'c>(repo: &'c Repo, id: Gid, with_header: bool) -> Result<Answer<'c>, CliError> {
+    let envelope_len = repo.store().len_bytes(&id)?;
+    Ok(Answer::raw(move |out| {
+        if with_header {
+            let header = raw_header(envelope_len).ok_or_else(|| {
+                CliError::new(Code::RepositoryCorrupt, format!("corrupt object {id}: no header"))
+            })?;
+            out.write_all(&header).map_err(|e| CliError::output(&e))?;
+        }
+        Ok(repo.store().stream_blob(&id, out).map(drop)?)
+    }))
+}
+
+/// The header of a blob whose whole envelope has `envelope_len` bytes.
+fn raw_header(envelope_len: u64) -> Option<Vec<u8>> {
+    // The header is 9 to 18 bytes; one of these lengths fits.
+    (9..=18).find_map(|header_len| {
+        let header = blob_header(envelope_len.checked_sub(header_len)?, &Limits::default()).ok()?;
+        (header.envelope_len() == envelope_len).then(|| header.as_bytes().to_vec())
+    })
+}
+
+struct Shown<'c> {
+    repo: &'c Repo,
+    facts: ShowFacts,
+    compact: bool,
+    timestamps: bool,
+}
+
+impl Shown<'_> {
+    fn object(&self) -> Option<Object<'_>> {
+        Object::parse(&self.facts.envelope, &Limits::default()).ok()
+    }
+}
+
+impl View for Shown<'_> {
+    fn json(&self) -> Map<String, Value> {
+        let Some(object) = self.object() else { return Map::new() };
+        let head =
+            if self.compact { fields::compact(&object, self.timestamps) } else { fields::canonical(&object) };
+        let mut answer = head;
+        answer.insert("id".to_owned(), self.facts.id.json());
+        // The name of the object, unless a compact field of its own is called that.
+        if let Some(name) = self.facts.name.as_ref() {
+            answer.entry("name").or_insert_with(|| name.json());
+        }
+        answer
+    }
+
+    fn human(&self, out: &mut Printer<'_>) {
+        let Some(object) = self.object() else { return };
+        if object.family() == Family::Blob && !self.compact {
+            return content(object.body(), out);
+        }
+        out.paint(Style::Bold, object.family().name())
+            .lit(" ")
+            .paint(Style::Id, &self.facts.id.to_string())
+            .end();
+        if let Some(name) = &self.facts.name {
+            out.lit("  name: ").paint(Style::Name, name).end();
+        }
+        fields::human(&object, self.repo, out);
+    }
+}
+
+/// A blob on a terminal.
+fn content(body: &[u8], out: &mut Printer<'_>) {
+    if body.contains(&0) {
+        let bytes = counted(u64::try_from(body.len()).unwrap_or(u64::MAX), "byte");
+        out.lit("binary content, ").lit(&bytes).lit("; redirect the output to a file to get it").end();
+        return;
+    }
+    out.content(Style::Plain, body);
+    if body.last().is_some_and(|byte| *byte != b'\n') {
+        out.end();
+    }
+}

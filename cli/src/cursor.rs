@@ -1,0 +1,183 @@
+//! Pages of lists: limits, cursors and what to do when the list moved in between (query surface, section 1.4).
+
+use crate::error::CliError;
+use gemel_object::{Family, Gid};
+use gemel_repo::Code;
+use gemel_repo::facts::{Cursor, Page};
+use serde_json::Value;
+
+/// Rows of a page when the caller names no limit.
+const DEFAULT_LIMIT: u64 = 100;
+/// Rows of a page at most.
+pub(crate) const MAX_LIMIT: u64 = 1000;
+/// A cursor longer than this cannot be one of ours.
+const MAX_CURSOR_BYTES: usize = 1024;
+
+/// `--limit` and `--cursor`, the same for every list.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct PageArgs {
+    /// Rows to answer (1 to 1000) [default: 100]
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+    /// Continue after the page that answered this cursor
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
+}
+
+/// Direction of a list, as its cursor records it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Ascending by identity or name.
+    Ascending,
+    /// Newest first.
+    Descending,
+}
+
+impl Order {
+    /// The word in a cursor.
+    fn as_str(self) -> &'static str {
+        match self {
+            Order::Ascending => "asc",
+            Order::Descending => "desc",
+        }
+    }
+}
+
+/// Which part of a list is wanted.
+#[derive(Debug)]
+pub(crate) struct Window {
+    /// Rows at most, 1 to 1000.
+    pub(crate) limit: u64,
+    /// The row to go on after.
+    pub(crate) after: Option<Cursor>,
+    order: Order,
+    notice: Option<String>,
+}
+
+/// Where a page lies in its list.
+#[derive(Debug)]
+pub(crate) struct Slice {
+    /// How it can be continued.
+    pub(crate) next_cursor: Option<String>,
+    /// What was adjusted.
+    pub(crate) notice: Option<String>,
+}
+
+impl PageArgs {
+    /// Checks limit and cursor for a list of direction `order`.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a limit of zero, `PAGINATION_INVALID` for a cursor that is not of this list.
+    pub(crate) fn window(&self, order: Order) -> Result<Window, CliError> {
+        let asked = self.limit.unwrap_or(DEFAULT_LIMIT);
+        if asked == 0 {
+            return Err(CliError::invalid("invalid limit 0 (expected 1 to 1000)"));
+        }
+        let notice = (asked > MAX_LIMIT).then(|| format!("limit {asked} was capped to {MAX_LIMIT}"));
+        let after = self.cursor.as_deref().map(|text| decode(text, order)).transpose()?;
+        Ok(Window { limit: asked.min(MAX_LIMIT), after, order, notice })
+    }
+}
+
+impl Window {
+    /// The page of a list that was cut by the library.
+    pub(crate) fn slice(self, page: Page) -> Slice {
+        let next_cursor = page.next.map(|next| encode(&next, self.order));
+        Slice { next_cursor, notice: joined(self.notice, page.notice) }
+    }
+
+    /// Cuts the page out of a whole list of rows with the identities `id`.
+    pub(crate) fn cut<T>(self, mut rows: Vec<T>, id: impl Fn(&T) -> Gid) -> (Vec<T>, Slice) {
+        let mut notice = self.notice;
+        let mut sent = 0;
+        if let Some(cursor) = &self.after {
+            match rows.iter().position(|row| id(row) == cursor.anchor) {
+                Some(anchor) => sent = anchor + 1,
+                None => notice = joined(notice, Some(RESTARTED.to_owned())),
+            }
+        }
+        let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        rows.drain(..sent);
+        let more = rows.len() > limit;
+        rows.truncate(limit);
+        let last = rows.last().filter(|_| more).map(&id);
+        let offset = u64::try_from(sent + rows.len()).unwrap_or(u64::MAX);
+        let next_cursor = last.map(|anchor| encode(&Cursor { anchor, offset }, self.order));
+        (rows, Slice { next_cursor, notice })
+    }
+}
+
+/// Told when the row a cursor points to is no longer in the list.
+const RESTARTED: &str = "the row the cursor points to is gone; the list starts over";
+
+fn joined(first: Option<String>, second: Option<String>) -> Option<String> {
+    match (first, second) {
+        (Some(first), Some(second)) => Some(format!("{first}; {second}")),
+        (first, second) => first.or(second),
+    }
+}
+
+/// A stand-in identity for rows that have none of their own, such as refs or findings: the digest of their text.
+pub(crate) fn row_id(text: &str) -> Gid {
+    Gid::of_envelope(Family::Blob, text.as_bytes())
+}
+
+fn encode(cursor: &Cursor, order: Order) -> String {
+    let Cursor { anchor, offset } = cursor;
+    base64url(format!(r#"{{"anchor":"{anchor}","offset":{offset},"order":"{}"}}"#, order.as_str()).as_bytes())
+}
+
+fn decode(text: &str, order: Order) -> Result<Cursor, CliError> {
+    let bad = |why: &str| {
+        CliError::new(Code::PaginationInvalid, format!("invalid cursor: {why}; start again without --cursor"))
+    };
+    if text.len() > MAX_CURSOR_BYTES {
+        return Err(bad("too long"));
+    }
+    let bytes = from_base64url(text).ok_or_else(|| bad("not base64url"))?;
+    let value: Value = serde_json::from_slice(&bytes).map_err(|_| bad("not a cursor"))?;
+    let anchor = value.get("anchor").and_then(Value::as_str).ok_or_else(|| bad("no anchor"))?;
+    let anchor = Gid::parse(anchor).map_err(|_| bad("the anchor is no identity"))?;
+    let offset =
+        value.get("offset").and_then(Value::as_u64).filter(|n| *n > 0).ok_or_else(|| bad("no offset"))?;
+    let direction = value.get("order").and_then(Value::as_str).ok_or_else(|| bad("no order"))?;
+    if direction != order.as_str() {
+        return Err(bad("it belongs to a list of another order"));
+    }
+    Ok(Cursor { anchor, offset })
+}
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// base64url without padding (RFC 4648, section 5).
+fn base64url(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let group = chunk.iter().fold(0u32, |g, b| g << 8 | u32::from(*b)) << (8 * (3 - chunk.len()));
+        for digit in 0..=chunk.len() {
+            text.push(char::from(ALPHABET[(group >> (18 - 6 * digit) & 63) as usize]));
+        }
+    }
+    text
+}
+
+/// The bytes of unpadded (or correctly padded) base64url; `None` for any other text.
+fn from_base64url(text: &str) -> Option<Vec<u8>> {
+    let digits = text.trim_end_matches('=').as_bytes();
+    let mut bytes = Vec::with_capacity(digits.len() / 4 * 3 + 2);
+    for chunk in digits.chunks(4) {
+        let mut group = 0u32;
+        for digit in chunk {
+            group = group << 6 | u32::try_from(ALPHABET.iter().position(|a| a == digit)?).ok()?;
+        }
+        group <<= 6 * (4 - chunk.len());
+        let [_, a, b, c] = group.to_be_bytes();
+        match chunk.len() {
+            4 => bytes.extend([a, b, c]),
+            3 if c == 0 => bytes.extend([a, b]),
+            2 if b == 0 && c == 0 => bytes.push(a),
+            _ => return None,
+        }
+    }
+    Some(bytes)
+}

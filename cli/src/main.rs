@@ -1,0 +1,25 @@
+//! `gemel`: arguments in, one library call, facts out as text for people or `gemel.query.v1` for programs.
+//!
+//! The rules of the domain live in the library. This crate owns words, JSON shapes, hints and exit statuses.
+
+mod answer;
+mod app;
+mod args;
+mod color;
+mod commands;
+mod cursor;
+mod envelope;
+mod environment;
+mod error;
+mod fields;
+mod ids;
+mod json;
+mod pager;
+mod progress;
+mod render;
+mod term;
+mod time;
+
+fn main() -> std::process::ExitCode {
+    app::main(&environment::Environment::read())
+}

@@ -1,0 +1,11 @@
+//! The `gemel` program, started as a process: envelopes, refusals, exit statuses, pages, and what people see.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
+mod envelope;
+mod harness;
+mod identities;
+mod looks;
+mod pages;
+mod refusals;
+mod verbs;
