@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 use gemel_tools::program::ROOT;
-use gemel_tools::{corpus, demo, schema, tidy};
+use gemel_tools::{conformance, corpus, demo, golden, schema, tidy};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -16,6 +16,10 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Tool {
+    /// Run a folder of pinned objects: positive.tsv, negative.tsv, golden/
+    Conformance(conformance::Args),
+    /// Make the golden objects anew and compare them with the pinned bytes
+    Golden(golden::Args),
     /// Write a believable monorepo, or edit one that was written
     Corpus {
         /// Number of files to write
@@ -67,6 +71,9 @@ fn main() -> ExitCode {
 
 fn run(tool: Tool, out: &mut dyn Write) -> Outcome {
     match tool {
+        Tool::Conformance(args) if !conformance::run(&args)? => return Ok(ExitCode::FAILURE),
+        Tool::Golden(args) if !golden::run(&args)? => return Ok(ExitCode::FAILURE),
+        Tool::Conformance(_) | Tool::Golden(_) => {}
         Tool::Corpus { edits: Some(count), seed, dir, .. } => {
             let done = corpus::edit(&dir, count, seed)?;
             writeln!(
