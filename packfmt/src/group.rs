@@ -26,6 +26,19 @@ impl GroupBuilder {
         self.forms.extend_from_slice(form);
     }
 
+    /// Takes over the members of `other` if both fit one group; `false` and nothing otherwise.
+    pub fn absorb(&mut self, other: &GroupBuilder) -> bool {
+        let bytes = self.codes.len() + self.forms.len() + other.codes.len() + other.forms.len();
+        let fits = bytes <= TARGET_BYTES && self.members.len() + other.members.len() <= MAX_OBJECTS;
+        let takes = fits || self.is_empty();
+        if takes {
+            self.members.extend_from_slice(&other.members);
+            self.codes.extend_from_slice(&other.codes);
+            self.forms.extend_from_slice(&other.forms);
+        }
+        takes
+    }
+
     /// Whether nothing was added.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()

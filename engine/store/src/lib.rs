@@ -4,13 +4,18 @@
 //! they mean. Readers never write, never lock, never repair.
 
 mod error;
+mod layout;
+pub mod legacy;
+mod packs;
 pub mod refs;
 mod store;
 pub mod vfs;
 
 pub use error::StoreError;
+pub use packs::verify::{Depth, Finding, FindingKind, VerifyReport, Visit};
+pub use packs::{NewObject, WriteReport, Writer};
 pub use refs::{RefValue, Refs, Transaction};
-pub use store::{NewObject, Store, WriteReport, Writer};
+pub use store::Store;
 
 /// Result of a store operation.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;

@@ -1,195 +1,198 @@
-//! The store: interface (implementation follows).
+//! The store: one `.gemel` directory with its packs, refs and caches.
 
+use crate::layout;
+use crate::packs::{PackSet, Writer};
 use crate::vfs::{FileBytes, Vfs};
-use crate::{Refs, Result, Transaction};
+use crate::{Refs, Result, StoreError, Transaction, refs};
 use gemel_object::{Family, Gid};
-use std::io::{Read, Write};
-use std::path::Path;
-use std::sync::Arc;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
 
-/// An opened `.gemel` directory. Safe to share between threads.
-#[derive(Debug)]
-pub struct Store {}
-
-/// An object to be written: its identity, its whole envelope, and an object it probably resembles.
+/// An opened `.gemel` directory. Cheap to clone, safe to share between threads.
 #[derive(Clone, Debug)]
-pub struct NewObject {
-    /// Identity, checked against nothing here: the caller hashed the bytes.
-    pub id: Gid,
-    /// Whole canonical envelope.
-    pub bytes: Vec<u8>,
-    /// An earlier version of the same thing, as a base for delta compression.
-    pub base: Option<Gid>,
+pub struct Store {
+    inner: Arc<Inner>,
 }
 
-/// What a session wrote.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WriteReport {
-    /// Objects that were not stored before.
-    pub objects_new: u64,
-    /// Objects offered that were stored already.
-    pub objects_known: u64,
-    /// Bytes appended to packs.
-    pub stored_bytes: u64,
-    /// Canonical bytes of the new objects.
-    pub plain_bytes: u64,
+#[derive(Debug)]
+struct Inner {
+    vfs: Arc<dyn Vfs>,
+    dir: PathBuf,
+    packs_dir: PathBuf,
+    set: RwLock<Option<Arc<PackSet>>>,
 }
 
 impl Store {
-    /// Creates an empty store in `dir` (the `.gemel` directory; created if absent).
+    /// Creates an empty store in `dir` (the `.gemel` directory; created if absent). What else lies there stays.
     ///
     /// # Errors
     /// `AlreadyExists`, `Legacy`, `Io`.
     pub fn init(vfs: Arc<dyn Vfs>, dir: &Path) -> Result<Store> {
-        let _ = (vfs, dir);
-        unimplemented!()
+        layout::create(&vfs, dir)?;
+        Store::open(vfs, dir)
     }
-    /// Opens the store in `dir`.
+
+    /// Opens the store in `dir`. Packs and refs are opened when first asked for.
     ///
     /// # Errors
     /// `NotARepository`, `Legacy`, `UnknownVersion`, `CorruptFile`, `Io`.
     pub fn open(vfs: Arc<dyn Vfs>, dir: &Path) -> Result<Store> {
-        let _ = (vfs, dir);
-        unimplemented!()
+        layout::check(vfs.as_ref(), dir)?;
+        let packs_dir = dir.join(layout::PACKS);
+        let inner = Inner { vfs, dir: dir.to_owned(), packs_dir, set: RwLock::new(None) };
+        Ok(Store { inner: Arc::new(inner) })
     }
+
     /// The `.gemel` directory.
     pub fn dir(&self) -> &Path {
-        unimplemented!()
+        &self.inner.dir
     }
+
     /// The disk.
     pub fn vfs(&self) -> &Arc<dyn Vfs> {
-        unimplemented!()
+        &self.inner.vfs
     }
+
+    /// Where packs lie.
+    pub(crate) fn packs_dir(&self) -> &Path {
+        &self.inner.packs_dir
+    }
+
+    /// The packs as last seen.
+    pub(crate) fn set(&self) -> Result<Arc<PackSet>> {
+        if let Some(set) = self.inner.set.read().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            return Ok(set.clone());
+        }
+        self.refresh()
+    }
+
+    /// The packs as they are now; opens only what has changed.
+    pub(crate) fn refresh(&self) -> Result<Arc<PackSet>> {
+        let mut slot = self.inner.set.write().unwrap_or_else(PoisonError::into_inner);
+        let before = slot.clone().unwrap_or_default();
+        let set = Arc::new(PackSet::load(self.inner.vfs.as_ref(), &self.inner.packs_dir, &before)?);
+        *slot = Some(set.clone());
+        Ok(set)
+    }
+
+    /// The packs, looked at again if the directory has changed.
+    pub(crate) fn fresh_set(&self) -> Result<Arc<PackSet>> {
+        let set = self.set()?;
+        if set.is_stale(self.inner.vfs.as_ref(), &self.inner.packs_dir)? { self.refresh() } else { Ok(set) }
+    }
+
+    /// Asks the packs as last seen, and once more if they do not have the object and have changed since.
+    fn ask<T>(&self, ask: impl Fn(&PackSet) -> Result<T>) -> Result<T> {
+        let set = self.set()?;
+        match ask(&set) {
+            Err(error @ (StoreError::NotFound { .. } | StoreError::CorruptFile { .. })) => {
+                if set.is_stale(self.inner.vfs.as_ref(), &self.inner.packs_dir)? {
+                    ask(&*self.refresh()?)
+                } else {
+                    Err(error)
+                }
+            }
+            done => done,
+        }
+    }
+
     /// The whole envelope of an object, re-hashed (STO-01, SEC-02).
     ///
     /// # Errors
     /// `NotFound`, `CorruptObject`, `CorruptFile`, `Io`.
     pub fn read(&self, id: &Gid) -> Result<Vec<u8>> {
-        let _ = id;
-        unimplemented!()
+        self.ask(|set| set.read(id))
     }
+
     /// Whether an object is stored.
     ///
     /// # Errors
-    /// `CorruptFile`, `Io`.
+    /// `Io`, `UnknownVersion`.
     pub fn contains(&self, id: &Gid) -> Result<bool> {
-        let _ = id;
-        unimplemented!()
+        let holds = |set: &PackSet| set.locate(id.as_bytes()).is_some();
+        let set = self.set()?;
+        Ok(holds(&set)
+            || set.is_stale(self.inner.vfs.as_ref(), &self.inner.packs_dir)? && holds(&*self.refresh()?))
     }
-    /// Length of the whole envelope in bytes, without reading it.
+
+    /// Length of the whole envelope in bytes; blobs are not inflated for it.
     ///
     /// # Errors
     /// As [`Store::read`].
     pub fn len_bytes(&self, id: &Gid) -> Result<u64> {
-        let _ = id;
-        unimplemented!()
+        self.ask(|set| set.len_bytes(id))
     }
+
     /// Writes the body of a blob to `out` in bounded memory; returns its length. The hash is known only at the end:
     /// on error `out` must be thrown away.
     ///
     /// # Errors
     /// As [`Store::read`]; `Source` when `out` fails.
     pub fn stream_blob(&self, id: &Gid, out: &mut dyn Write) -> Result<u64> {
-        let _ = (id, out);
-        unimplemented!()
+        let set =
+            if self.contains(id)? { self.set()? } else { return Err(StoreError::NotFound { id: *id }) };
+        set.stream_blob(id, out)
     }
+
     /// Identities that start with `hex` (lowercase, 0 to 64 digits), ascending, at most `limit`.
     ///
     /// # Errors
-    /// `BadPrefix`, `CorruptFile`, `Io`.
+    /// `BadPrefix`, `Io`, `UnknownVersion`.
     pub fn matching(&self, family: Option<Family>, hex: &str, limit: usize) -> Result<Vec<Gid>> {
-        let _ = (family, hex, limit);
-        unimplemented!()
+        self.fresh_set()?.matching(family, hex, limit)
     }
+
     /// Starts a writer session on a pack of its own.
     ///
     /// # Errors
-    /// `Io`, `CorruptFile`.
+    /// `Io`, `UnknownVersion`.
     pub fn writer(&self) -> Result<Writer<'_>> {
-        unimplemented!()
+        Writer::new(self)
     }
+
     /// The refs at this moment.
     ///
     /// # Errors
     /// `CorruptFile`, `UnknownVersion`, `Io`.
     pub fn refs(&self) -> Result<Refs> {
-        unimplemented!()
+        refs::open(&self.inner.vfs, &self.inner.dir)
     }
+
     /// Takes the exclusive lock and starts a ref transaction.
     ///
     /// # Errors
     /// As [`Store::refs`].
     pub fn transaction(&self) -> Result<Transaction> {
-        unimplemented!()
+        let lock = self.inner.dir.join(layout::LOCK);
+        let guard = self.inner.vfs.lock(&lock).map_err(StoreError::io("lock", &lock))?;
+        layout::close_to_older(self.inner.vfs.as_ref(), &self.inner.dir)?;
+        let store = self.clone();
+        refs::begin(&self.inner.vfs, &self.inner.dir, guard, Box::new(move |id| store.contains(id)))
     }
+
     /// A derived file, if present: `name` is a plain file name such as `stat-default`.
     pub fn cache_read(&self, name: &str) -> Option<FileBytes> {
-        let _ = name;
-        unimplemented!()
+        self.inner.vfs.map(&self.inner.dir.join(layout::CACHE).join(name)).ok()
     }
+
     /// Replaces a derived file atomically, without sync. Failure is returned and may be ignored.
     ///
     /// # Errors
     /// `Io`.
     pub fn cache_write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        let _ = (name, bytes);
-        unimplemented!()
-    }
-}
-
-/// A writer session: deduplicates, compresses on the calling threads, appends to one pack. All methods may be
-/// called from several threads at once.
-#[derive(Debug)]
-pub struct Writer<'s> {
-    _store: &'s Store,
-}
-
-impl Writer<'_> {
-    /// Announces bulk work, so that effort and dictionary can be chosen: about `objects` blobs of `bytes` in all,
-    /// and sample bodies of small ones to train on (may be empty).
-    pub fn expect_bulk(&self, objects: u64, bytes: u64, samples: &[Vec<u8>]) {
-        let _ = (objects, bytes, samples);
-        unimplemented!()
-    }
-    /// Adds an object unless it is stored; `true` if it is new. Families other than blob are validated, and the
-    /// objects they reference should be put before them.
-    ///
-    /// # Errors
-    /// `InvalidObject`, `Io`, `Poisoned`.
-    pub fn put(&self, object: NewObject) -> Result<bool> {
-        let _ = object;
-        unimplemented!()
-    }
-    /// Reads a blob body of exactly `len_bytes` from `source` and adds it in bounded memory.
-    ///
-    /// # Errors
-    /// `Source` when it ends early or late (nothing is then added), `Limit`, `Io`, `Poisoned`.
-    pub fn put_blob_stream(&self, len_bytes: u64, source: &mut dyn Read) -> Result<(Gid, bool)> {
-        let _ = (len_bytes, source);
-        unimplemented!()
-    }
-    /// Whether an object is stored or was put in this session.
-    ///
-    /// # Errors
-    /// As [`Store::contains`].
-    pub fn contains(&self, id: &Gid) -> Result<bool> {
-        let _ = id;
-        unimplemented!()
-    }
-    /// Reads an object, this session's own included.
-    ///
-    /// # Errors
-    /// As [`Store::read`].
-    pub fn read(&self, id: &Gid) -> Result<Vec<u8>> {
-        let _ = id;
-        unimplemented!()
-    }
-    /// Makes everything put so far durable (one sync) and visible to readers of the store. Call it before the ref
-    /// transaction that names the objects. Dropping a session without it leaves the store as it was.
-    ///
-    /// # Errors
-    /// `Io`, `Poisoned`; the store is then as it was.
-    pub fn commit(self) -> Result<WriteReport> {
-        unimplemented!()
+        let dir = self.inner.dir.join(layout::CACHE);
+        self.inner.vfs.create_dir_all(&dir).map_err(StoreError::io("create", &dir))?;
+        let (temp, path) = (self.inner.vfs.temp_path(&dir), dir.join(name));
+        let written = (|| {
+            let mut file = self.inner.vfs.create_new(&temp).map_err(StoreError::io("create", &temp))?;
+            file.append(bytes).map_err(StoreError::io("write", &temp))?;
+            self.inner.vfs.rename(&temp, &path).map_err(StoreError::io("rename", &temp))
+        })();
+        if written.is_err() {
+            // Best effort: the name is not used again.
+            let _ = self.inner.vfs.remove_file(&temp);
+        }
+        written
     }
 }

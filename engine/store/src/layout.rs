@@ -1,0 +1,86 @@
+//! What a `.gemel` directory holds, and telling ours from others (docs/STORAGE.md, "Directory").
+
+use crate::vfs::Vfs;
+use crate::{Result, StoreError, legacy, refs};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The file that says what this directory is.
+pub(crate) const META: &str = "meta.json";
+/// Directory of packs and their indexes.
+pub(crate) const PACKS: &str = "packs";
+/// Directory of derived files.
+pub(crate) const CACHE: &str = "cache";
+/// File locked by whoever changes refs.
+pub(crate) const LOCK: &str = "lock";
+
+/// Content of [`META`]: the schema, and nothing that changes.
+pub(crate) const META_TEXT: &str = "{\n  \"schema\": \"gemel.meta.v2\"\n}\n";
+/// Longest [`META`], in bytes.
+pub(crate) const META_MAX: u64 = 64 << 10;
+
+/// Creates the layout in `dir`; [`META`] comes last and makes it a store.
+///
+/// # Errors
+/// `AlreadyExists`, `Legacy`, `Io`.
+pub(crate) fn create(disk: &Arc<dyn Vfs>, dir: &Path) -> Result<()> {
+    let vfs = disk.as_ref();
+    match check(vfs, dir) {
+        Ok(()) => return Err(StoreError::AlreadyExists { path: dir.into() }),
+        Err(StoreError::NotARepository { .. }) => {}
+        Err(other) => return Err(other),
+    }
+    vfs.create_dir_all(dir).map_err(StoreError::io("create", dir))?;
+    close_to_older(vfs, dir)?;
+    for part in [PACKS, CACHE] {
+        let path = dir.join(part);
+        vfs.create_dir_all(&path).map_err(StoreError::io("create", &path))?;
+    }
+    refs::init(disk, dir)?;
+    write_new(vfs, dir, LOCK, b"")?;
+    vfs.sync_dir(dir).map_err(StoreError::io("sync", dir))?;
+    write_new(vfs, dir, META, META_TEXT.as_bytes())?;
+    vfs.sync_dir(dir).map_err(StoreError::io("sync", dir))
+}
+
+/// Restores the files that keep older programs out, and completes a migration that was stopped while tidying up.
+/// Called with the lock held.
+///
+/// # Errors
+/// `CorruptFile` when something else has one of their names, `Io`.
+pub(crate) fn close_to_older(vfs: &dyn Vfs, dir: &Path) -> Result<()> {
+    legacy::close(vfs, dir)
+}
+
+/// Writes a small file whole or not at all; one that exists is replaced.
+pub(crate) fn write_new(vfs: &dyn Vfs, dir: &Path, name: &str, bytes: &[u8]) -> Result<()> {
+    let (temp, path) = (vfs.temp_path(dir), dir.join(name));
+    let mut file = vfs.create_new(&temp).map_err(StoreError::io("create", &temp))?;
+    file.append(bytes).map_err(StoreError::io("write", &temp))?;
+    file.sync().map_err(StoreError::io("sync", &temp))?;
+    drop(file);
+    vfs.rename(&temp, &path).map_err(StoreError::io("rename", &temp))
+}
+
+/// Whether `dir` is a store this build reads.
+///
+/// # Errors
+/// `NotARepository`, `Legacy`, `UnknownVersion`, `CorruptFile`, `Io`.
+pub(crate) fn check(vfs: &dyn Vfs, dir: &Path) -> Result<()> {
+    let path = dir.join(META);
+    let text = match vfs.read(&path, META_MAX) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            return Err(match error.kind() {
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
+                    StoreError::NotARepository { path: dir.into() }
+                }
+                _ => StoreError::io("read", &path)(error),
+            });
+        }
+    };
+    match legacy::recognise(vfs, dir, &text)? {
+        legacy::Layout::Current => Ok(()),
+        _ => Err(StoreError::Legacy { path: dir.into() }),
+    }
+}

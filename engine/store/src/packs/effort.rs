@@ -1,0 +1,62 @@
+//! How hard a session compresses: policy, in one place.
+
+use gemel_packfmt::codec::{Dictionary, Level};
+use std::sync::Arc;
+
+/// Plain bytes of announced work from which a session takes a pack of its own.
+pub(crate) const BULK_BYTES: u64 = 8 << 20;
+/// Announced objects from which a session takes a pack of its own.
+pub(crate) const BULK_OBJECTS: u64 = 2000;
+/// Largest object stored in one frame; larger ones are chunked.
+pub(crate) const CHUNK_FROM: usize = 4 << 20;
+/// Largest plain length compressed with a dictionary: beyond it the object is context enough for itself.
+pub(crate) const DICTIONARY_UP_TO: usize = 64 << 10;
+/// Deepest chain of bases a writer makes; readers accept [`gemel_packfmt::frame::MAX_DEPTH`].
+pub(crate) const DEPTH: u8 = 40;
+/// Size from which a pack takes no more batches.
+pub(crate) const PACK_BYTES: u64 = 1 << 30;
+/// Objects behind an index from which it is written anew, and the share of the covered ones they must reach.
+pub(crate) const TAIL_OBJECTS: u32 = 2048;
+/// See [`TAIL_OBJECTS`].
+pub(crate) const TAIL_SHARE: u32 = 8;
+/// Bytes behind an index from which it is written anew.
+pub(crate) const TAIL_BYTES: u64 = 8 << 20;
+/// Frames gathered before they are handed to the disk.
+pub(crate) const BUFFER_BYTES: usize = 1 << 20;
+/// Least sample bytes a dictionary is trained on.
+const TRAIN_FROM: usize = 256 << 10;
+/// Least samples a dictionary is trained on.
+const TRAIN_SAMPLES: usize = 64;
+
+/// Level and dictionary of a session.
+#[derive(Clone, Debug)]
+pub(crate) struct Effort {
+    /// zstd level of blobs.
+    pub level: Level,
+    /// Number of the dictionary in the session's pack, and the dictionary.
+    pub dictionary: Option<(u32, Arc<Dictionary>)>,
+}
+
+/// Level for metadata groups and trees: small, written once, read often.
+pub(crate) const METADATA_LEVEL: Level = 6;
+
+impl Default for Effort {
+    fn default() -> Effort {
+        Effort { level: 6, dictionary: None }
+    }
+}
+
+/// The level for about `bytes` of plain data: what is small can afford more.
+pub(crate) fn level_for(bytes: u64) -> Level {
+    match bytes >> 20 {
+        0..8 => 6,
+        8..128 => 3,
+        _ => 2,
+    }
+}
+
+/// Trains on samples if they are worth it.
+pub(crate) fn train(samples: &[Vec<u8>]) -> Option<Vec<u8>> {
+    let bytes: usize = samples.iter().map(Vec::len).sum();
+    (bytes >= TRAIN_FROM && samples.len() >= TRAIN_SAMPLES).then(|| Dictionary::train(samples)).flatten()
+}

@@ -1,0 +1,299 @@
+//! One pack, opened: a mapped part that an index covers, and the batches behind it.
+
+use super::tail::{Tail, TornTail};
+use crate::vfs::{FileBytes, Vfs};
+use crate::{Result, StoreError};
+use gemel_packfmt::codec::Dictionary;
+use gemel_packfmt::frame::{self, Frame, HEADER_LEN};
+use gemel_packfmt::index::{Index, Place, Prefixes};
+use gemel_packfmt::refcode::RefCode;
+use gemel_packfmt::{FormatError, Key};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Lookups by binary search before the fst is verified and opened: a small command never pays for it.
+const FST_AFTER: u32 = 64;
+/// Longest part of a pack behind its index that is read into memory.
+const MAX_TAIL_BYTES: u64 = 1 << 30;
+
+/// The fst section of a mapped index.
+struct PrefixBytes {
+    file: FileBytes,
+    start: usize,
+    end: usize,
+}
+
+impl AsRef<[u8]> for PrefixBytes {
+    fn as_ref(&self) -> &[u8] {
+        self.file.get(self.start..self.end).unwrap_or_default()
+    }
+}
+
+/// An index beside the bytes it describes.
+pub(crate) struct OpenIndex {
+    pub(crate) index: Index,
+    pub(crate) bytes: FileBytes,
+    prefixes: OnceLock<Option<Prefixes<PrefixBytes>>>,
+    lookups: AtomicU32,
+}
+
+impl OpenIndex {
+    fn new(bytes: FileBytes) -> Result<OpenIndex, FormatError> {
+        let index = Index::open(&bytes)?;
+        Ok(OpenIndex { index, bytes, prefixes: OnceLock::new(), lookups: AtomicU32::new(0) })
+    }
+
+    fn find(&self, key: &Key) -> Option<u32> {
+        if self.index.class(key[0]).is_empty() {
+            return None;
+        }
+        if self.prefixes.get().is_none() && self.lookups.fetch_add(1, Ordering::Relaxed) < FST_AFTER {
+            return self.index.find(&self.bytes, key);
+        }
+        match self.prefixes.get_or_init(|| self.open_prefixes()) {
+            Some(prefixes) => prefixes.find(key).filter(|&rank| self.index.holds(&self.bytes, rank, key)),
+            // A damaged fst costs time, not answers; fsck reports it.
+            None => self.index.find(&self.bytes, key),
+        }
+    }
+
+    fn open_prefixes(&self) -> Option<Prefixes<PrefixBytes>> {
+        let range = self.index.prefix_range();
+        let data = PrefixBytes { file: self.bytes.clone(), start: range.start, end: range.end };
+        Prefixes::open(&self.index, &self.bytes, data).ok()
+    }
+}
+
+/// An opened pack.
+pub(crate) struct Pack {
+    pub(crate) number: u64,
+    /// Distinguishes this opened pack from every other of the process, for caches.
+    pub(crate) token: u64,
+    pub(crate) path: PathBuf,
+    /// Bytes covered by the index (only those are ever touched), absent for a pack without index.
+    mapped: Option<FileBytes>,
+    pub(crate) index: Option<OpenIndex>,
+    /// Why a present index was not used.
+    pub(crate) index_problem: Option<StoreError>,
+    pub(crate) tail: Tail,
+    pub(crate) torn: Option<TornTail>,
+    dictionaries: Mutex<HashMap<u32, Arc<Dictionary>>>,
+}
+
+impl std::fmt::Debug for Pack {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Pack({}, {} objects)", self.path.display(), self.objects())
+    }
+}
+
+/// Path of the index that belongs to a pack.
+pub(crate) fn index_path(pack: &Path) -> PathBuf {
+    pack.with_extension("idx")
+}
+
+impl Pack {
+    /// Opens a pack and its index; a damaged or missing index is replaced by what the pack itself tells.
+    ///
+    /// # Errors
+    /// `Io`, `UnknownVersion`, `CorruptFile` when the header is damaged or the pack is shorter than its index says.
+    pub(crate) fn open(vfs: &dyn Vfs, path: &Path, number: u64) -> Result<Pack> {
+        let mut problem = None;
+        let index = match read_index(vfs, &index_path(path), number) {
+            Ok(index) => index,
+            Err(error @ StoreError::UnknownVersion { .. }) => return Err(error),
+            Err(error) => {
+                problem = Some(error);
+                None
+            }
+        };
+        let mapped =
+            index.as_ref().map(|_| vfs.map(path).map_err(StoreError::io("map", path))).transpose()?;
+        let covered = match (&index, &mapped) {
+            (Some(open), Some(bytes)) => {
+                check_header(path, bytes, number)?;
+                if (bytes.len() as u64) < open.index.covered || open.index.covered < HEADER_LEN as u64 {
+                    let detail = format!("{} bytes, its index covers {}", bytes.len(), open.index.covered);
+                    return Err(StoreError::CorruptFile {
+                        path: path.into(),
+                        offset_bytes: bytes.len() as u64,
+                        detail,
+                    });
+                }
+                open.index.covered
+            }
+            _ => 0,
+        };
+        let mut bytes = vfs.read_from(path, covered, MAX_TAIL_BYTES).map_err(StoreError::io("read", path))?;
+        let file_len_bytes = covered + bytes.len() as u64;
+        let mut start = covered;
+        if index.is_none() {
+            check_header(path, &bytes, number)?;
+            bytes.drain(..HEADER_LEN);
+            start = HEADER_LEN as u64;
+        }
+        let objects = index.as_ref().map_or(0, |open| open.index.objects);
+        let tail = Tail::read(bytes, start, objects);
+        let torn =
+            (tail.end < file_len_bytes).then_some(TornTail { valid_len_bytes: tail.end, file_len_bytes });
+        static TOKENS: AtomicU64 = AtomicU64::new(0);
+        let mut pack = Pack {
+            number,
+            token: TOKENS.fetch_add(1, Ordering::Relaxed),
+            path: path.into(),
+            mapped,
+            index,
+            index_problem: problem,
+            tail,
+            torn,
+            dictionaries: Mutex::default(),
+        };
+        if pack.tail.unindexed {
+            super::rebuild::fill_keys(&mut pack);
+        }
+        Ok(pack)
+    }
+
+    /// Number of committed objects.
+    pub(crate) fn objects(&self) -> u32 {
+        self.tail.first_ordinal + self.tail.objects.len() as u32
+    }
+
+    /// Whether a writer may append: nothing stopped half-way, nothing damaged.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.torn.is_none() && self.tail.damage.is_empty() && self.tail.suspect_from.is_none()
+    }
+
+    /// Where `key` is stored, unless only in a batch that may never have been acknowledged.
+    pub(crate) fn find_durable(&self, key: &Key) -> Option<Place> {
+        let indexed = self.index.as_ref().and_then(|open| open.index.place(&open.bytes, open.find(key)?));
+        indexed.or_else(|| {
+            let within = *self.tail.by_key.get(key)?;
+            let doubtful =
+                self.tail.suspect_from.is_some_and(|from| self.tail.first_ordinal + within >= from);
+            (!doubtful).then(|| self.tail.objects.get(within as usize).map(|(_, place)| *place))?
+        })
+    }
+
+    /// End of the committed part.
+    pub(crate) fn end(&self) -> u64 {
+        self.tail.end
+    }
+
+    /// Number of foreign keys.
+    pub(crate) fn foreign_count(&self) -> u32 {
+        let indexed = self.index.as_ref().map_or(0, |open| open.index.foreign);
+        self.tail.foreign.last().map_or(indexed, |run| run.first + run.count)
+    }
+
+    /// Offsets of dictionary frames, by number.
+    pub(crate) fn dictionary_offsets(&self) -> Vec<u64> {
+        let indexed = self.index.as_ref().map_or(&[][..], |open| open.index.dictionaries());
+        indexed.iter().chain(&self.tail.dictionaries).copied().collect()
+    }
+
+    /// Where `key` is stored.
+    pub(crate) fn find(&self, key: &Key) -> Option<Place> {
+        let indexed = self.index.as_ref().and_then(|open| open.index.place(&open.bytes, open.find(key)?));
+        indexed.or_else(|| self.tail.find(key))
+    }
+
+    /// Key and place of an ordinal.
+    pub(crate) fn by_ordinal(&self, ordinal: u32) -> Option<(Key, Place)> {
+        if ordinal >= self.tail.first_ordinal {
+            return self.tail.by_ordinal(ordinal).copied();
+        }
+        let open = self.index.as_ref()?;
+        let rank = open.index.rank_of_ordinal(&open.bytes, ordinal)?;
+        Some((open.index.key(&open.bytes, rank)?, open.index.place(&open.bytes, rank)?))
+    }
+
+    /// The key a reference code stands for.
+    pub(crate) fn key_of(&self, code: RefCode) -> Option<Key> {
+        match code {
+            RefCode::Local(ordinal) if ordinal >= self.tail.first_ordinal => {
+                self.tail.by_ordinal(ordinal).map(|(key, _)| *key)
+            }
+            RefCode::Local(ordinal) => {
+                let open = self.index.as_ref()?;
+                open.index.key(&open.bytes, open.index.rank_of_ordinal(&open.bytes, ordinal)?)
+            }
+            RefCode::Foreign(number) => {
+                let indexed = self
+                    .index
+                    .as_ref()
+                    .zip(self.mapped.as_deref())
+                    .and_then(|(open, bytes)| open.index.foreign_key(bytes, number));
+                indexed.or_else(|| self.tail.foreign_key(number))
+            }
+        }
+    }
+
+    /// The frame at an offset. Unchecked.
+    ///
+    /// # Errors
+    /// Those of [`Frame::parse`].
+    pub(crate) fn frame(&self, offset: u64) -> Result<Frame<'_>, FormatError> {
+        match (&self.index, &self.mapped) {
+            (Some(open), Some(bytes)) if offset < open.index.covered => {
+                let covered = usize::try_from(open.index.covered).unwrap_or(usize::MAX).min(bytes.len());
+                Frame::parse(&bytes[..covered], offset)
+            }
+            _ => self.tail.frame(offset),
+        }
+    }
+
+    /// The dictionary with this number, prepared for reading.
+    ///
+    /// # Errors
+    /// When there is none, or its frame is damaged.
+    pub(crate) fn dictionary(&self, number: u32) -> Result<Arc<Dictionary>, FormatError> {
+        let mut known = self.dictionaries.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(dictionary) = known.get(&number) {
+            return Ok(dictionary.clone());
+        }
+        let unknown = FormatError::Unknown { what: "dictionary number", found: u64::from(number) };
+        let offset = *self.dictionary_offsets().get(number as usize).ok_or(unknown.clone())?;
+        let bytes = super::decode::control_plain(&self.frame(offset)?)?;
+        let dictionary = Arc::new(Dictionary::for_reading(bytes).ok_or(unknown)?);
+        known.insert(number, dictionary.clone());
+        Ok(dictionary)
+    }
+
+    /// Keys of all committed objects, by ordinal.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = (Key, Place)> + '_ {
+        (0..self.objects()).filter_map(|ordinal| self.by_ordinal(ordinal))
+    }
+}
+
+fn check_header(path: &Path, bytes: &[u8], number: u64) -> Result<()> {
+    let found = frame::read_header(bytes).map_err(|error| match error {
+        FormatError::Version { found, supported, .. } => {
+            StoreError::UnknownVersion { path: path.into(), found, supported }
+        }
+        other => StoreError::CorruptFile { path: path.into(), offset_bytes: 0, detail: other.to_string() },
+    })?;
+    if found != number {
+        let detail = format!("pack number {found} under the name of {number}");
+        return Err(StoreError::CorruptFile { path: path.into(), offset_bytes: 0, detail });
+    }
+    Ok(())
+}
+
+fn read_index(vfs: &dyn Vfs, path: &Path, number: u64) -> Result<Option<OpenIndex>> {
+    let bytes = match vfs.map(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(StoreError::io("map", path)(error)),
+    };
+    let damage = |detail: String| StoreError::CorruptFile { path: path.into(), offset_bytes: 0, detail };
+    match OpenIndex::new(bytes) {
+        Ok(open) if open.index.pack == number => Ok(Some(open)),
+        Ok(open) => Err(damage(format!("index of pack {} beside pack {number}", open.index.pack))),
+        Err(FormatError::Version { found, supported, .. }) => {
+            Err(StoreError::UnknownVersion { path: path.into(), found, supported })
+        }
+        Err(error) => Err(damage(error.to_string())),
+    }
+}

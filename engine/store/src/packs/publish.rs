@@ -1,0 +1,115 @@
+//! The commit of a session, in numbered steps (docs/STORAGE.md, "Commit of a batch").
+//!
+//! 1. What groups still hold becomes frames. 2. Foreign keys follow. 3. The mark ends the batch. 4. The buffer goes
+//! to the file. 5. The file is synced: in a published pack this is the commit point. 6. A new index is written
+//! beside and synced if the batch leaves its keys to it or the tail has grown. 7. The index is renamed into place.
+//! 8. A new pack is renamed into place and 9. the directory synced: for a new pack, the commit point.
+
+use super::effort::{TAIL_BYTES, TAIL_OBJECTS, TAIL_SHARE};
+use super::pack::index_path;
+use super::session::Session;
+use super::set::{PACK_SUFFIX, pack_name};
+use crate::vfs::Vfs;
+use crate::{Result, StoreError, WriteReport};
+use gemel_packfmt::index::IndexBuilder;
+use gemel_packfmt::mark::Mark;
+use std::path::Path;
+
+/// Commits the batch of `session`. `bulk` batches leave their keys to the index.
+///
+/// # Errors
+/// `Io`; the batch is then taken back as far as the disk allows.
+pub(crate) fn commit(vfs: &dyn Vfs, dir: &Path, mut session: Session, bulk: bool) -> Result<WriteReport> {
+    let done = steps(vfs, dir, &mut session, bulk);
+    if done.is_err() {
+        take_back(vfs, session);
+        return done;
+    }
+    done
+}
+
+fn steps(vfs: &dyn Vfs, dir: &Path, session: &mut Session, bulk: bool) -> Result<WriteReport> {
+    session.flush_groups()?;
+    session.flush_foreign()?;
+    let new = session.claim.pack.is_none();
+    let keyed = !(bulk && new) || session.foreign_bases;
+    let mark = Mark {
+        start: session.batch_at,
+        first_ordinal: session.first_ordinal,
+        objects: session.objects.len() as u32,
+        foreign: session.foreign_count,
+        dictionaries: session.dictionary_count,
+        frames: session.sum.value(),
+        keys: keyed.then(|| session.objects.clone()),
+    };
+    session.put_mark(|out| mark.put(out));
+    session.write_buffer()?;
+    session.claim.file.sync().map_err(StoreError::io("sync", &session.claim.path))?;
+    let published = dir.join(pack_name(session.claim.number, PACK_SUFFIX));
+    if !keyed || tail_has_grown(session) {
+        let indexed = write_index(vfs, session, &published);
+        // Once the batch is committed a missing index costs time only.
+        if !keyed || new {
+            indexed?;
+        }
+    }
+    if new {
+        let from = &session.claim.path;
+        vfs.rename(from, &published).map_err(StoreError::io("rename", from))?;
+        vfs.sync_dir(dir).map_err(StoreError::io("sync", dir))?;
+    }
+    session.report.stored_bytes = session.end() - session.batch_at;
+    Ok(session.report)
+}
+
+fn tail_has_grown(session: &Session) -> bool {
+    let pack = session.claim.pack.as_ref();
+    let covered = pack.map_or(0, |pack| pack.tail.first_ordinal);
+    let behind = session.first_ordinal + session.objects.len() as u32 - covered;
+    let start = pack.map_or(0, |pack| pack.tail.start);
+    let lost = pack.is_some_and(|pack| pack.tail.unindexed || pack.index_problem.is_some());
+    lost || behind >= TAIL_OBJECTS && behind >= covered / TAIL_SHARE || session.end() - start >= TAIL_BYTES
+}
+
+fn write_index(vfs: &dyn Vfs, session: &Session, published: &Path) -> Result<()> {
+    let before = session.claim.pack.as_ref();
+    let mut objects: Vec<_> = before.into_iter().flat_map(|pack| pack.keys()).collect();
+    objects.extend_from_slice(&session.objects);
+    let mut foreign: Vec<_> = before
+        .and_then(|pack| pack.index.as_ref())
+        .map_or(&[][..], |open| open.index.foreign_runs())
+        .to_vec();
+    foreign.extend(before.into_iter().flat_map(|pack| &pack.tail.foreign));
+    foreign.extend_from_slice(&session.foreign_runs);
+    let mut dictionaries: Vec<_> = before.into_iter().flat_map(|pack| pack.dictionary_offsets()).collect();
+    dictionaries.extend_from_slice(&session.dictionaries);
+    let builder =
+        IndexBuilder { pack: session.claim.number, covered: session.end(), objects, foreign, dictionaries };
+    let target = index_path(published);
+    let bytes = builder.build().map_err(|error| StoreError::CorruptFile {
+        path: target.clone(),
+        offset_bytes: 0,
+        detail: error.to_string(),
+    })?;
+    let temp = vfs.temp_path(target.parent().unwrap_or(published));
+    let written = (|| {
+        let mut file = vfs.create_new(&temp).map_err(StoreError::io("create", &temp))?;
+        file.append(&bytes).map_err(StoreError::io("write", &temp))?;
+        file.sync().map_err(StoreError::io("sync", &temp))?;
+        vfs.rename(&temp, &target).map_err(StoreError::io("rename", &temp))
+    })();
+    if written.is_err() {
+        // Best effort: a leftover temporary file is reported by fsck and removed by the next gc.
+        let _ = vfs.remove_file(&temp);
+    }
+    written
+}
+
+/// Leaves the disk as it was before the session. Failing that, the rest is recognised as a torn tail.
+pub(crate) fn take_back(vfs: &dyn Vfs, mut session: Session) {
+    if session.claim.pack.is_none() {
+        let _ = vfs.remove_file(&session.claim.path);
+    } else if session.claim.file.len_bytes() > session.batch_at {
+        let _ = session.claim.file.truncate(session.batch_at);
+    }
+}
