@@ -1,5 +1,6 @@
 //! What can go wrong in the store: each variant names the place and the values.
 
+use crate::legacy::{Findings, Severity};
 use gemel_object::{Family, Gid};
 use std::io;
 use std::path::PathBuf;
@@ -25,6 +26,14 @@ pub enum StoreError {
     Legacy {
         /// The `.gemel` directory.
         path: PathBuf,
+    },
+    /// Something in a 0.12 store cannot be carried over; nothing was changed.
+    #[error("{} has {} damaged entries that cannot be migrated, first {}", path.display(), findings.count(Severity::Error), first(findings))]
+    LegacyDamaged {
+        /// The `.gemel` directory.
+        path: PathBuf,
+        /// Everything found, errors first.
+        findings: Box<Findings>,
     },
     /// A store already exists.
     #[error("repository already exists: {}", path.display())]
@@ -173,6 +182,10 @@ pub enum StoreError {
         /// The error name and place.
         detail: String,
     },
+}
+
+fn first(findings: &Findings) -> String {
+    findings.list().first().map(ToString::to_string).unwrap_or_default()
 }
 
 fn or_absent(id: &Option<Gid>) -> String {

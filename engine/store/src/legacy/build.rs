@@ -42,7 +42,7 @@ impl Build<'_> {
         let done = AtomicU64::new(0);
         let copied = || self.progress.at(Step::Write, done.fetch_add(1, Ordering::Relaxed) + 1, total);
         let blob_bytes = blobs.iter().map(|at| objects.all[*at].size_bytes).sum();
-        writer.expect_bulk(blobs.len() as u64, blob_bytes, &self.samples(&blobs)?);
+        writer.expect_bulk(blobs.len() as u64, blob_bytes, &self.samples(&blobs)?)?;
         blobs.par_iter().try_for_each(|at| {
             self.copy(&writer, &objects.all[*at])?;
             copied();
@@ -100,7 +100,10 @@ impl Build<'_> {
                 RefValue::Record(_) => refs.record(&name)?.map(RefValue::Record),
             };
             if found != Some(expected) {
-                return Err(StoreError::CorruptRef { name, detail: "did not arrive in the new store".to_owned() });
+                return Err(StoreError::CorruptRef {
+                    name,
+                    detail: "did not arrive in the new store".to_owned(),
+                });
             }
         }
         Ok(())
@@ -128,7 +131,8 @@ impl Build<'_> {
     /// Bodies of small blobs, spread over all of them.
     fn samples(&self, blobs: &[usize]) -> Result<Vec<Vec<u8>>> {
         let all = &self.survey.objects.all;
-        let small: Vec<&Loose> = blobs.iter().map(|at| &all[*at]).filter(|l| l.size_bytes <= SAMPLE_BYTES).collect();
+        let small: Vec<&Loose> =
+            blobs.iter().map(|at| &all[*at]).filter(|l| l.size_bytes <= SAMPLE_BYTES).collect();
         let step = small.len().div_ceil(MAX_SAMPLES).max(1);
         let mut samples = Vec::new();
         for loose in small.iter().step_by(step) {

@@ -23,7 +23,9 @@ pub(super) fn list(vfs: &dyn Vfs, path: &Path) -> Result<Vec<RawEntry>> {
 pub(super) fn read(vfs: &dyn Vfs, path: &Path, max_bytes: u64) -> Result<Result<Vec<u8>, String>> {
     let (len_bytes, mut source) = match vfs.open_plain(path) {
         Ok(open) => open,
-        Err(e) if matches!(e.kind(), ErrorKind::InvalidData | ErrorKind::NotFound) => return Ok(Err(e.to_string())),
+        Err(e) if matches!(e.kind(), ErrorKind::InvalidData | ErrorKind::NotFound) => {
+            return Ok(Err(e.to_string()));
+        }
         Err(e) => return Err(StoreError::io("open", path)(e)),
     };
     if len_bytes > max_bytes {

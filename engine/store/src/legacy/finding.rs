@@ -88,15 +88,6 @@ impl Findings {
         self.add(Severity::Note, code, path, detail);
     }
 
-    /// Takes over the findings of another look.
-    pub(super) fn merge(&mut self, other: Findings) {
-        for (mine, theirs) in self.counts.iter_mut().zip(other.counts) {
-            *mine += theirs;
-        }
-        let room = MAX_FINDINGS.saturating_sub(self.list.len());
-        self.list.extend(other.list.into_iter().take(room));
-    }
-
     pub(super) fn sort(&mut self) {
         self.list.sort_by(|a, b| (b.severity, &a.path, a.code).cmp(&(a.severity, &b.path, b.code)));
     }

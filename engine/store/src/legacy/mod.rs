@@ -18,13 +18,14 @@ mod switch;
 pub use finding::{Finding, Findings, Severity};
 pub use stopper::{STOPPER_TEXT, STOPPERS, check_stoppers, write_stoppers};
 
+use crate::layout::{LOCK, META};
 use crate::vfs::Vfs;
 use crate::{Result, StoreError};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use survey::Survey;
-use switch::{OLD, Phase, Switch};
+use switch::{MARK, OLD, Phase, Switch};
 
 /// What a `meta.json` belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +53,7 @@ fn layout_of(meta: &Value) -> Option<Layout> {
 /// # Errors
 /// `UnknownVersion` for the schema of a later version, `CorruptFile` for anything else, `Io`.
 pub fn recognise(vfs: &dyn Vfs, dir: &Path, meta: &[u8]) -> Result<Layout> {
-    let path = dir.join(records::META);
+    let path = dir.join(META);
     let corrupt = |detail: String| StoreError::CorruptFile { path: path.clone(), offset_bytes: 0, detail };
     let value: Value = serde_json::from_slice(meta).map_err(|e| corrupt(e.to_string()))?;
     match layout_of(&value) {
@@ -70,6 +71,21 @@ pub fn recognise(vfs: &dyn Vfs, dir: &Path, meta: &[u8]) -> Result<Layout> {
             ))
         }
     }
+}
+
+/// Restores absent stoppers in a store of this layout, and completes a migration that was decided but stopped while
+/// tidying up. The caller holds the lock.
+///
+/// # Errors
+/// As [`write_stoppers`].
+pub(crate) fn close(vfs: &dyn Vfs, dir: &Path) -> Result<()> {
+    if disk::kind(vfs, &dir.join(MARK))?.is_some() {
+        let switch = Switch::new(vfs, dir);
+        if switch.phase()? == Phase::Decided {
+            switch.finish()?;
+        }
+    }
+    write_stoppers(vfs, dir)
 }
 
 /// A stage of a migration, for progress.
@@ -178,7 +194,7 @@ pub fn migrate(vfs: &Arc<dyn Vfs>, dir: &Path, options: &MigrateOptions<'_>) -> 
     let switch = Switch::new(disk, dir);
     switch.phase()?;
     // The same lock as 0.12 takes for whatever it writes but objects.
-    let lock = dir.join("lock");
+    let lock = dir.join(LOCK);
     let _guard = disk.lock(&lock).map_err(StoreError::io("lock", &lock))?;
     let mut facts = MigrateFacts {
         outcome: Outcome::Migrated,

@@ -92,7 +92,11 @@ pub(super) fn list(vfs: &dyn Vfs, dir: &Path, findings: &mut Findings) -> Result
         match entry.kind {
             Kind::Dir if fan_out => list_fan_out(vfs, dir, &path, &name, &mut objects, findings)?,
             Kind::Link | Kind::Other if fan_out => {
-                findings.error("not-plain", path, "a link or special file in the place of a folder; not followed");
+                findings.error(
+                    "not-plain",
+                    path,
+                    "a link or special file in the place of a folder; not followed",
+                );
             }
             _ => stray(&path, &name, findings),
         }

@@ -7,6 +7,7 @@ use super::objects::{self, Objects};
 use super::refs::identity;
 use super::{Layout, layout_of};
 use crate::Result;
+use crate::layout::{META, META_MAX};
 use crate::refs::{MAX_RECORD_BYTES, RefValue, check_name};
 use crate::vfs::Vfs;
 use gemel_object::{Family, Gid};
@@ -14,10 +15,8 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The file that makes a directory a store.
-pub(super) const META: &str = "meta.json";
-/// Longest `meta.json` and `remotes.json`.
-pub(super) const MAX_JSON_BYTES: u64 = 1 << 20;
+/// Longest `remotes.json`.
+const MAX_REMOTES_BYTES: u64 = 1 << 20;
 /// Folder of the workspaces.
 const WORKTREES: &str = "worktrees";
 /// Remotes by name.
@@ -68,7 +67,11 @@ impl Reader<'_> {
         self.exchange_state()?;
         for (name, expected) in [("exchange", Kind::Dir), ("court.allowlist", Kind::File)] {
             if disk::kind(self.vfs, &self.dir.join(name))?.is_some_and(|found| found != expected) {
-                self.findings.error("not-plain", name, "a link or something of another kind than it should be");
+                self.findings.error(
+                    "not-plain",
+                    name,
+                    "a link or something of another kind than it should be",
+                );
             }
         }
         Ok(self.records)
@@ -76,7 +79,7 @@ impl Reader<'_> {
 
     /// Counters and the default producer.
     fn meta(&mut self) -> Result<()> {
-        let Some(meta) = self.json(META, MAX_JSON_BYTES, "corrupt-meta")? else { return Ok(()) };
+        let Some(meta) = self.json(META, META_MAX, "corrupt-meta")? else { return Ok(()) };
         if !matches!(layout_of(&meta), Some(Layout::Legacy | Layout::Prepared)) {
             self.findings.error("corrupt-meta", META, "no schema of 0.12");
             return Ok(());
@@ -92,12 +95,18 @@ impl Reader<'_> {
                 self.put(local::DEFAULT_PRODUCER.to_owned(), RefValue::Id(id));
             }
             Some(Ok(Ok(id))) => {
-                self.findings.error("corrupt-meta", META, format!("default_producer {id} is no stored producer"));
+                self.findings.error(
+                    "corrupt-meta",
+                    META,
+                    format!("default_producer {id} is no stored producer"),
+                );
             }
             Some(Ok(Err(detail))) => {
                 self.findings.error("corrupt-meta", META, format!("default_producer: {detail}"));
             }
-            Some(Err(other)) => self.findings.error("corrupt-meta", META, format!("default_producer: {other}")),
+            Some(Err(other)) => {
+                self.findings.error("corrupt-meta", META, format!("default_producer: {other}"))
+            }
         }
         Ok(())
     }
@@ -149,7 +158,9 @@ impl Reader<'_> {
             Ok(id) if self.is_stored(id, Family::State) => {
                 self.put(format!("{}{name}/state", local::WORKTREES), RefValue::Id(id));
             }
-            Ok(id) => self.findings.error("workspace-state-missing", file, format!("{id} is no stored state")),
+            Ok(id) => {
+                self.findings.error("workspace-state-missing", file, format!("{id} is no stored state"))
+            }
             Err(detail) => self.findings.error("workspace-state-corrupt", file, detail),
         }
         Ok(())
@@ -195,13 +206,19 @@ impl Reader<'_> {
             let schema = value.get("schema").and_then(Value::as_str);
             match id.filter(|id| schema == Some("gemel.tombstone.v1") && id.digest() == digest) {
                 Some(id) if self.objects.find(&id).is_some() => {
-                    self.findings.warning("live-tombstone", file, format!("{id} is stored; not carried over"));
+                    self.findings.warning(
+                        "live-tombstone",
+                        file,
+                        format!("{id} is stored; not carried over"),
+                    );
                 }
                 Some(id) => {
                     self.records.tombstones += 1;
                     self.put(format!("{}{id}", local::TOMBSTONES), RefValue::Record(text.into_bytes()));
                 }
-                None => self.findings.error("corrupt-tombstone", file, "no gemel.tombstone.v1 of its own digest"),
+                None => {
+                    self.findings.error("corrupt-tombstone", file, "no gemel.tombstone.v1 of its own digest")
+                }
             }
         }
         Ok(())
@@ -211,7 +228,7 @@ impl Reader<'_> {
         if disk::kind(self.vfs, &self.dir.join(REMOTES))?.is_none() {
             return Ok(());
         }
-        let Some(document) = self.json(REMOTES, MAX_JSON_BYTES, "corrupt-remotes")? else { return Ok(()) };
+        let Some(document) = self.json(REMOTES, MAX_REMOTES_BYTES, "corrupt-remotes")? else { return Ok(()) };
         let Some(remotes) = document.get("remotes").and_then(Value::as_object) else {
             self.findings.error("corrupt-remotes", REMOTES, "no object `remotes`");
             return Ok(());
@@ -248,7 +265,9 @@ impl Reader<'_> {
             let path = Path::new(EXCHANGE_STATE).join(&file);
             match disk::read(self.vfs, &self.dir.join(&path), MAX_RECORD_BYTES as u64)? {
                 Ok(bytes) => self.put(format!("{}{file}", local::EXCHANGE), RefValue::Record(bytes)),
-                Err(detail) => self.findings.warning("exchange-state", path, format!("not carried over: {detail}")),
+                Err(detail) => {
+                    self.findings.warning("exchange-state", path, format!("not carried over: {detail}"))
+                }
             }
         }
         Ok(())
@@ -268,7 +287,9 @@ impl Reader<'_> {
         for entry in disk::list(self.vfs, &self.dir.join(path))? {
             match entry.name.into_string() {
                 Ok(name) => named.push((name, entry.kind)),
-                Err(raw) => self.findings.error("not-utf8", Path::new(path).join(raw), "its name is not UTF-8"),
+                Err(raw) => {
+                    self.findings.error("not-utf8", Path::new(path).join(raw), "its name is not UTF-8")
+                }
             }
         }
         Ok(named)

@@ -54,7 +54,11 @@ fn walk(vfs: &dyn Vfs, dir: &Path, refs: &mut RefMap, findings: &mut Findings) -
                 }
                 Kind::File => read_one(vfs, dir, &path, refs, findings)?,
                 Kind::Link | Kind::Other => {
-                    findings.error("not-plain", path, "a link or special file in the place of a ref; not followed");
+                    findings.error(
+                        "not-plain",
+                        path,
+                        "a link or special file in the place of a ref; not followed",
+                    );
                 }
             }
         }
@@ -62,7 +66,13 @@ fn walk(vfs: &dyn Vfs, dir: &Path, refs: &mut RefMap, findings: &mut Findings) -
     Ok(())
 }
 
-fn read_one(vfs: &dyn Vfs, dir: &Path, path: &Path, refs: &mut RefMap, findings: &mut Findings) -> Result<()> {
+fn read_one(
+    vfs: &dyn Vfs,
+    dir: &Path,
+    path: &Path,
+    refs: &mut RefMap,
+    findings: &mut Findings,
+) -> Result<()> {
     let Some(name) = name_of(path) else {
         findings.error("corrupt-ref", path, "its name is not UTF-8");
         return Ok(());
@@ -83,7 +93,8 @@ fn name_of(path: &Path) -> Option<String> {
 /// `.tmp-<process>-<serial>`, as 0.12 names files it is about to rename.
 fn is_temporary(name: &str) -> bool {
     let numbers = name.strip_prefix(".tmp-").and_then(|rest| rest.split_once('-'));
-    numbers.is_some_and(|(a, b)| [a, b].iter().all(|n| !n.is_empty() && n.bytes().all(|c| c.is_ascii_digit())))
+    numbers
+        .is_some_and(|(a, b)| [a, b].iter().all(|n| !n.is_empty() && n.bytes().all(|c| c.is_ascii_digit())))
 }
 
 /// The identity on the one line of a ref file.
@@ -133,7 +144,11 @@ fn recover(vfs: &dyn Vfs, dir: &Path, refs: &mut RefMap, findings: &mut Findings
             Some(Line::Edit(edit)) => open.push(edit),
             Some(Line::Commit) => settle(std::mem::take(&mut open), true, refs, findings),
             None => {
-                findings.error("interrupted-transaction", JOURNAL, format!("line {} does not read", number + 1));
+                findings.error(
+                    "interrupted-transaction",
+                    JOURNAL,
+                    format!("line {} does not read", number + 1),
+                );
                 return Ok(());
             }
         }

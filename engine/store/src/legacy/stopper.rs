@@ -16,8 +16,7 @@ pub const STOPPERS: [&str; 7] =
     ["objects", "refs", "index", "journal", "worktrees", "exchange-state", "remotes.json"];
 
 /// Content of every stopper. It must not parse as JSON: 0.12 takes any JSON in `remotes.json` for "no remotes".
-pub const STOPPER_TEXT: &str =
-    "This .gemel directory belongs to gemel 0.13 or newer (schema gemel.meta.v2); gemel 0.12 cannot read it.\n";
+pub const STOPPER_TEXT: &str = "This .gemel directory belongs to gemel 0.13 or newer (schema gemel.meta.v2); gemel 0.12 cannot read it.\n";
 
 /// Creates the stoppers that are absent from `dir`; the caller syncs the directory. The files are not synced: cut
 /// short or empty they stop as well. A new store writes them before its `meta.json`, an existing one restores them

@@ -43,7 +43,8 @@ impl Survey {
         let mut objects = objects::list(vfs, dir, &mut findings)?;
         objects::verify(vfs, dir, &mut objects, &mut findings, progress)?;
         let refs = refs::read(vfs, dir, &objects, &mut findings)?;
-        let reader = Reader { vfs, dir, objects: &objects, findings: &mut findings, records: Records::default() };
+        let reader =
+            Reader { vfs, dir, objects: &objects, findings: &mut findings, records: Records::default() };
         let records = reader.read()?;
         if !matches!(disk::kind(vfs, &dir.join(".gitignore"))?, None | Some(Kind::File)) {
             findings.error("not-plain", ".gitignore", "not a plain file");

@@ -22,9 +22,9 @@
 //! neither program opens and the next migration completes.
 
 use super::disk::{self, Kind};
-use super::records::{MAX_JSON_BYTES, META};
 use super::stopper::{STOPPER_TEXT, STOPPERS};
 use super::{Layout, layout_of};
+use crate::layout::{LOCK, META, META_MAX};
 use crate::vfs::Vfs;
 use crate::{Result, StoreError};
 use serde_json::Value;
@@ -158,7 +158,7 @@ impl<'a> Switch<'a> {
                 Some(GITIGNORE) if disk::kind(self.vfs, &self.dir.join(GITIGNORE))?.is_none() => {
                     disk::rename(self.vfs, &from, &self.dir.join(GITIGNORE))?;
                 }
-                Some(name) if STOPPERS.contains(&name) || [META, "lock", GITIGNORE].contains(&name) => {}
+                Some(name) if STOPPERS.contains(&name) || [META, LOCK, GITIGNORE].contains(&name) => {}
                 _ => return Err(corrupt(&from, "a part of a store that the migration does not know")),
             }
         }
@@ -236,7 +236,8 @@ impl<'a> Switch<'a> {
 
     fn is_stopper(&self, path: &Path) -> Result<bool> {
         Ok(disk::kind(self.vfs, path)? == Some(Kind::File)
-            && disk::read(self.vfs, path, STOPPER_TEXT.len() as u64)?.is_ok_and(|b| b == STOPPER_TEXT.as_bytes()))
+            && disk::read(self.vfs, path, STOPPER_TEXT.len() as u64)?
+                .is_ok_and(|b| b == STOPPER_TEXT.as_bytes()))
     }
 
     /// Step 9. Never removes anything of the old store.
@@ -267,7 +268,7 @@ impl<'a> Switch<'a> {
     }
 
     fn read_meta(&self, path: &Path) -> Result<Vec<u8>> {
-        disk::read(self.vfs, path, MAX_JSON_BYTES)?.map_err(|detail| corrupt(path, detail))
+        disk::read(self.vfs, path, META_MAX)?.map_err(|detail| corrupt(path, detail))
     }
 
     fn is_dir(&self, path: &Path) -> Result<bool> {

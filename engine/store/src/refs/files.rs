@@ -50,7 +50,9 @@ impl Files {
     pub(crate) fn read_stack(&self) -> Result<(Stack, Vec<u8>)> {
         let path = self.stack();
         let bytes = self.vfs.read(&path, MAX_STACK_BYTES).map_err(|e| match e.kind() {
-            ErrorKind::NotFound | ErrorKind::InvalidData | ErrorKind::IsADirectory => corrupt(&path, 0, e.to_string()),
+            ErrorKind::NotFound | ErrorKind::InvalidData | ErrorKind::IsADirectory => {
+                corrupt(&path, 0, e.to_string())
+            }
             _ => StoreError::Io { op: "read", path: path.clone(), source: e },
         })?;
         Ok((Stack::decode(&bytes, &path)?, bytes))
@@ -68,7 +70,9 @@ impl Files {
             match self.load_listed(stack) {
                 Ok(loaded) => return Ok(loaded),
                 // Under the same list a second time it is no race: the file is gone, or damaged.
-                Err(error) if previous.as_ref() == Some(&bytes) || !may_be_race(&error) => return Err(missing(error)),
+                Err(error) if previous.as_ref() == Some(&bytes) || !may_be_race(&error) => {
+                    return Err(missing(error));
+                }
                 Err(_) => previous = Some(bytes),
             }
         }
@@ -111,12 +115,17 @@ impl Files {
             }
         };
         let last = run.position.unwrap_or(stack.journaled);
-        let mut tail = Tail { edits: BTreeMap::new(), records: run.records.len(), valid_len, torn, journaled: last };
+        let mut tail =
+            Tail { edits: BTreeMap::new(), records: run.records.len(), valid_len, torn, journaled: last };
         for record in run.records {
             // A record that was waiting beside the tables: they hold its edits already.
             if record.sequence <= stack.folded.sequence {
                 if record.sequence == stack.folded.sequence && record.check != stack.folded.check {
-                    return Err(corrupt(&path, valid_len, "the journal does not continue its list".to_owned()));
+                    return Err(corrupt(
+                        &path,
+                        valid_len,
+                        "the journal does not continue its list".to_owned(),
+                    ));
                 }
                 continue;
             }
@@ -180,7 +189,10 @@ fn may_be_race(error: &StoreError) -> bool {
 fn missing(error: StoreError) -> StoreError {
     match error {
         StoreError::Io { path, source, .. }
-            if matches!(source.kind(), ErrorKind::NotFound | ErrorKind::InvalidData | ErrorKind::IsADirectory) =>
+            if matches!(
+                source.kind(),
+                ErrorKind::NotFound | ErrorKind::InvalidData | ErrorKind::IsADirectory
+            ) =>
         {
             corrupt(&path, 0, source.to_string())
         }

@@ -222,7 +222,15 @@ fn parse_whole(whole: &[u8], kind: u8) -> Option<Record> {
         SUMMARY => {}
         _ => return None,
     }
-    input.is_empty().then_some(Record { sequence, time_ms, previous, command, edit_count, edits, check: *check })
+    input.is_empty().then_some(Record {
+        sequence,
+        time_ms,
+        previous,
+        command,
+        edit_count,
+        edits,
+        check: *check,
+    })
 }
 
 /// Where a chain of records has got to: the last sequence number and the check of the record that has it.
@@ -265,7 +273,9 @@ pub(crate) fn read_run(bytes: &[u8], start: Option<Position>) -> Run {
     while run.valid_len < bytes.len() {
         match parse(&bytes[run.valid_len..]) {
             // An old number is what an earlier file left in a block of the disk that a torn append was given.
-            Parsed::Intact(record, len) if run.position.is_none_or(|last| record.sequence > last.sequence) => {
+            Parsed::Intact(record, len)
+                if run.position.is_none_or(|last| record.sequence > last.sequence) =>
+            {
                 if let Some(detail) = run.position.and_then(|last| breaks_chain(&record, last)) {
                     run.end = End::Damaged(detail);
                     run.resume = Some(0);
@@ -282,9 +292,10 @@ pub(crate) fn read_run(bytes: &[u8], start: Option<Position>) -> Run {
             Parsed::Intact(..) | Parsed::Broken => {
                 let last = run.position.map_or(0, |last| last.sequence);
                 (run.end, run.resume) = match later_record(&bytes[run.valid_len..], last) {
-                    Later::Found(step) => {
-                        (End::Damaged(format!("damaged record; an intact one stands {step} bytes on")), Some(step))
-                    }
+                    Later::Found(step) => (
+                        End::Damaged(format!("damaged record; an intact one stands {step} bytes on")),
+                        Some(step),
+                    ),
                     Later::TooLong => (End::Damaged("damaged beyond what can be searched".to_owned()), None),
                     Later::Absent => (End::Torn, None),
                 };

@@ -15,7 +15,9 @@ pub(crate) enum Source<'a> {
 impl Source<'_> {
     fn next(&mut self) -> Option<Item> {
         match self {
-            Source::Edits(edits) => edits.next().map(|(name, value)| Item::Entry(name.to_owned(), value.clone())),
+            Source::Edits(edits) => {
+                edits.next().map(|(name, value)| Item::Entry(name.to_owned(), value.clone()))
+            }
             Source::Table(cursor) => cursor.next(),
         }
     }
@@ -57,10 +59,8 @@ pub(crate) struct Merge<'a> {
 impl<'a> Merge<'a> {
     /// Merges `sources`, newest first.
     pub(crate) fn new(sources: impl IntoIterator<Item = Source<'a>>) -> Merge<'a> {
-        let lanes = sources
-            .into_iter()
-            .map(|mut source| Lane { next: source.next(), source, doubt: None })
-            .collect();
+        let lanes =
+            sources.into_iter().map(|mut source| Lane { next: source.next(), source, doubt: None }).collect();
         Merge { lanes }
     }
 

@@ -24,6 +24,7 @@ mod view;
 pub use audit::{JournalEdit, JournalEntry, JournalValue, journal_entries};
 pub use codec::MAX_RECORD_BYTES;
 pub use name::{MAX_NAME_BYTES, MAX_NAME_SEGMENTS, check_name};
+pub(crate) use namespace::rule;
 pub use options::RefOptions;
 pub use transaction::Transaction;
 pub use verify::{RefFinding, RefFindingKind, RefReport, verify};
@@ -75,7 +76,12 @@ pub fn open(vfs: &Arc<dyn Vfs>, dir: &Path) -> Result<Refs> {
 ///
 /// # Errors
 /// As [`open`].
-pub fn begin(vfs: &Arc<dyn Vfs>, dir: &Path, lock: Box<dyn LockGuard>, contains: Contains) -> Result<Transaction> {
+pub fn begin(
+    vfs: &Arc<dyn Vfs>,
+    dir: &Path,
+    lock: Box<dyn LockGuard>,
+    contains: Contains,
+) -> Result<Transaction> {
     begin_with(vfs, dir, lock, contains, RefOptions::default())
 }
 

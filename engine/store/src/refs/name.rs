@@ -70,8 +70,9 @@ mod tests {
     #[test]
     fn accepts_the_labels_of_the_published_program() {
         for text in [
-            "a", "a/b", "a.lock", "a~b", "a^b", "a:b", "a?b", "a*b", "a[b", "a b", " a", "a ", "é", "a.b", ".a",
-            "a.", "a..b", "@", "a@{b", "-a", "a\"b", "a<b>", "a|b", "日本", "🦀", "e\u{301}", "CON", "x/.lock",
+            "a", "a/b", "a.lock", "a~b", "a^b", "a:b", "a?b", "a*b", "a[b", "a b", " a", "a ", "é", "a.b",
+            ".a", "a.", "a..b", "@", "a@{b", "-a", "a\"b", "a<b>", "a|b", "日本", "🦀", "e\u{301}", "CON",
+            "x/.lock",
         ] {
             assert!(label(text), "{text:?}");
         }
@@ -81,18 +82,49 @@ mod tests {
     #[test]
     fn refuses_what_leaves_or_aliases_a_namespace() {
         for text in [
-            "", "/a", "a/", "a//b", ".", "..", "a/.", "./a", "a/../b", "../../../x", "a\\b", "a\tb", "a\nb", "a\0b",
-            "a\u{7f}b", "a\u{85}b", "a\u{202e}b", "a\u{2066}b", "a\u{2028}b",
+            "",
+            "/a",
+            "a/",
+            "a//b",
+            ".",
+            "..",
+            "a/.",
+            "./a",
+            "a/../b",
+            "../../../x",
+            "a\\b",
+            "a\tb",
+            "a\nb",
+            "a\0b",
+            "a\u{7f}b",
+            "a\u{85}b",
+            "a\u{202e}b",
+            "a\u{2066}b",
+            "a\u{2028}b",
         ] {
             assert!(!label(text), "{text:?}");
         }
         for name in [
-            "", "refs", "refs/", "/refs/head", "head", "Refs/head", "heads/x", "refs/names", "refs/state", "local",
-            "local/", "local//x", "./refs/head", "REFS/head", "refs/remotes",
+            "",
+            "refs",
+            "refs/",
+            "/refs/head",
+            "head",
+            "Refs/head",
+            "heads/x",
+            "refs/names",
+            "refs/state",
+            "local",
+            "local/",
+            "local//x",
+            "./refs/head",
+            "REFS/head",
+            "refs/remotes",
         ] {
             assert!(check_name(name).is_err(), "{name:?}");
         }
-        for name in ["refs/head", "refs/config", "refs/state/head", "local/counters/change", "refs/new/kind"] {
+        for name in ["refs/head", "refs/config", "refs/state/head", "local/counters/change", "refs/new/kind"]
+        {
             assert!(check_name(name).is_ok(), "{name:?}");
         }
     }

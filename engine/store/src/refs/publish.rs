@@ -58,7 +58,8 @@ pub(super) fn append_records(files: &Files, loaded: &Loaded, records: &[Vec<u8>]
 /// Records beside the tables that are not in the journal yet.
 fn still_waiting(loaded: &Loaded) -> impl Iterator<Item = &Vec<u8>> {
     let journaled = loaded.tail.journaled.sequence;
-    let is_new = move |bytes: &Vec<u8>| Record::decode(bytes).is_none_or(|record| record.sequence > journaled);
+    let is_new =
+        move |bytes: &Vec<u8>| Record::decode(bytes).is_none_or(|record| record.sequence > journaled);
     loaded.stack.waiting.iter().filter(move |bytes| is_new(bytes))
 }
 
@@ -276,7 +277,8 @@ fn merge<'a>(
     tail: &'a BTreeMap<String, Stored>,
     tables: &'a [Arc<Table>],
 ) -> Merge<'a> {
-    let in_memory = [edits, tail].map(|map| Source::Edits(Box::new(map.iter().map(|(k, v)| (k.as_str(), v)))));
+    let in_memory =
+        [edits, tail].map(|map| Source::Edits(Box::new(map.iter().map(|(k, v)| (k.as_str(), v)))));
     Merge::new(in_memory.into_iter().chain(tables.iter().map(|table| Source::Table(Cursor::new(table, "")))))
 }
 

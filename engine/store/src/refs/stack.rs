@@ -160,7 +160,16 @@ fn parse(bytes: &[u8]) -> Option<Stack> {
         && journaled.sequence <= folded.sequence
         && next_file <= MAX_FILE_NUMBER
         && journal_offset <= MAX_FILE_NUMBER;
-    whole.then_some(Stack { folded, next_file, journal, journal_offset, journaled, tables, old_journals, waiting })
+    whole.then_some(Stack {
+        folded,
+        next_file,
+        journal,
+        journal_offset,
+        journaled,
+        tables,
+        old_journals,
+        waiting,
+    })
 }
 
 fn put_position(out: &mut Vec<u8>, position: &Position) {

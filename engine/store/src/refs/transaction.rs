@@ -43,7 +43,15 @@ impl Transaction {
         options: RefOptions,
     ) -> Result<Transaction> {
         let refs = Refs::new(files.load()?);
-        Ok(Transaction { files, refs, contains, options, edits: BTreeMap::new(), expected: Vec::new(), _lock: lock })
+        Ok(Transaction {
+            files,
+            refs,
+            contains,
+            options,
+            edits: BTreeMap::new(),
+            expected: Vec::new(),
+            _lock: lock,
+        })
     }
 
     /// The refs as they are under the lock, without this transaction's own edits.
@@ -94,7 +102,8 @@ impl Transaction {
     pub fn commit(mut self, command: &str, time_ms: i64) -> Result<()> {
         self.check_expectations()?;
         self.check_edits()?;
-        let size: usize = self.edits.iter().map(|(name, new)| name.len() + size_of(new) + EDIT_OVERHEAD).sum();
+        let size: usize =
+            self.edits.iter().map(|(name, new)| name.len() + size_of(new) + EDIT_OVERHEAD).sum();
         let edits = match size >= self.options.bulk_bytes {
             true => Vec::new(),
             false => self.effective_edits(),

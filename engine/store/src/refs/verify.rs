@@ -103,7 +103,14 @@ struct Check {
 }
 
 impl Check {
-    fn find(&mut self, kind: RefFindingKind, path: &Path, offset_bytes: u64, name: Option<&str>, detail: String) {
+    fn find(
+        &mut self,
+        kind: RefFindingKind,
+        path: &Path,
+        offset_bytes: u64,
+        name: Option<&str>,
+        detail: String,
+    ) {
         let name = name.map(str::to_owned);
         self.report.findings.push(RefFinding { kind, path: path.to_owned(), offset_bytes, name, detail });
     }
@@ -265,7 +272,9 @@ impl Check {
         let mut last = Some(stack.journaled);
         for bytes in &stack.waiting {
             last = match Record::decode(bytes) {
-                Some(record) if last.is_some_and(|last| record.previous == last.check) => Some(record.position()),
+                Some(record) if last.is_some_and(|last| record.previous == last.check) => {
+                    Some(record.position())
+                }
                 _ => None,
             };
         }

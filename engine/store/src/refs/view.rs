@@ -119,7 +119,10 @@ impl Refs {
         let mut noted = Counters::new();
         let edits = &self.loaded.tail.edits;
         let from = (Bound::Included(key.to_owned()), Bound::Unbounded);
-        edits.range(from).take_while(|(name, _)| name.starts_with(key)).for_each(|(name, _)| noted.note(name));
+        edits
+            .range(from)
+            .take_while(|(name, _)| name.starts_with(key))
+            .for_each(|(name, _)| noted.note(name));
         let mut largest = noted.get(key).unwrap_or(0);
         for table in &self.loaded.tables {
             match table.counters()?.get(key) {

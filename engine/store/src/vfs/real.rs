@@ -144,7 +144,10 @@ impl Vfs for RealDisk {
 
     fn list_raw(&self, path: &Path) -> io::Result<Vec<RawEntry>> {
         if !fs::symlink_metadata(path)?.is_dir() {
-            return Err(io::Error::new(ErrorKind::NotADirectory, format!("{} is no directory", path.display())));
+            return Err(io::Error::new(
+                ErrorKind::NotADirectory,
+                format!("{} is no directory", path.display()),
+            ));
         }
         let mut entries = Vec::new();
         for item in fs::read_dir(path)? {
@@ -180,7 +183,10 @@ fn open_to_read(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        rustix::fs::OFlags::NONBLOCK.bits().cast_signed(),
+    );
     options.open(path)
 }
 
@@ -202,7 +208,10 @@ fn open_unfollowed(path: &Path) -> io::Result<File> {
 #[cfg(not(unix))]
 fn open_unfollowed(path: &Path) -> io::Result<File> {
     if !fs::symlink_metadata(path)?.is_file() {
-        return Err(io::Error::new(ErrorKind::InvalidData, format!("{} is not a regular file", path.display())));
+        return Err(io::Error::new(
+            ErrorKind::InvalidData,
+            format!("{} is not a regular file", path.display()),
+        ));
     }
     open_to_read(path)
 }

@@ -1,8 +1,8 @@
 //! Opening a table and looking up one name.
 
 use super::{
-    BLOCK_CHECK_LEN, BlockRef, COUNTERS, Counters, FOOTER_LEN, HEADER_LEN, INDEX, LEAF, MAGIC, MAX_BLOCK, MAX_HEIGHT,
-    VERSION, block_check,
+    BLOCK_CHECK_LEN, BlockRef, COUNTERS, Counters, FOOTER_LEN, HEADER_LEN, INDEX, LEAF, MAGIC, MAX_BLOCK,
+    MAX_HEIGHT, VERSION, block_check,
 };
 use crate::refs::codec::{CHECK_LEN, Input, Stored, check_of};
 use crate::refs::name::MAX_NAME_BYTES;
@@ -55,7 +55,15 @@ impl RawFooter {
         let (counters, counters_complete) = (BlockRef::read(&mut input)?, input.u8()?);
         let (names, _removed, size_bytes) = (input.u64()?, input.u64()?, input.u64()?);
         let sealed = input.u32()? == VERSION && input.array::<4>()? == MAGIC && input.is_empty();
-        sealed.then_some(RawFooter { root, height, counters, counters_complete, names, size_bytes, check: *check })
+        sealed.then_some(RawFooter {
+            root,
+            height,
+            counters,
+            counters_complete,
+            names,
+            size_bytes,
+            check: *check,
+        })
     }
 }
 
@@ -83,7 +91,10 @@ impl Table {
             None => return Err(corrupt(0, "ref table is cut short".to_owned())),
         }
         if size_bytes != listed.size_bytes {
-            return Err(corrupt(0, format!("ref table has {size_bytes} bytes, its list says {}", listed.size_bytes)));
+            return Err(corrupt(
+                0,
+                format!("ref table has {size_bytes} bytes, its list says {}", listed.size_bytes),
+            ));
         }
         let footer_at = bytes.len().saturating_sub(FOOTER_LEN).max(HEADER_LEN);
         let footer = RawFooter::parse(bytes.get(footer_at..).unwrap_or_default())

@@ -1,6 +1,8 @@
 //! Writing a table in one pass, in memory bounded by its index.
 
-use super::{BlockRef, Counters, FOOTER_LEN, INDEX, LEAF, MAGIC, MAX_BLOCK, MAX_HEIGHT, VERSION, block_check};
+use super::{
+    BlockRef, Counters, FOOTER_LEN, INDEX, LEAF, MAGIC, MAX_BLOCK, MAX_HEIGHT, VERSION, block_check,
+};
 use crate::refs::codec::{CHECK_LEN, Stored, check_of, put_len};
 use crate::vfs::AppendFile;
 use std::io;
@@ -94,7 +96,10 @@ impl<'f> TableWriter<'f> {
             true => BlockRef { offset: 0, len: 0, check: [0; 8] },
             false => self.put_block(&counters_block)?,
         };
-        let root = level.first().map(|(_, root)| *root).ok_or_else(|| io::Error::other("ref table without a root"))?;
+        let root = level
+            .first()
+            .map(|(_, root)| *root)
+            .ok_or_else(|| io::Error::other("ref table without a root"))?;
         let check = self.write_footer(root, height, counters)?;
         self.flush()?;
         Ok(Some(Written { size_bytes: self.written, check }))
@@ -131,7 +136,12 @@ impl<'f> TableWriter<'f> {
         Ok(level)
     }
 
-    fn write_footer(&mut self, root: BlockRef, height: u8, counters: BlockRef) -> io::Result<[u8; CHECK_LEN]> {
+    fn write_footer(
+        &mut self,
+        root: BlockRef,
+        height: u8,
+        counters: BlockRef,
+    ) -> io::Result<[u8; CHECK_LEN]> {
         let size_bytes = self.position() + FOOTER_LEN as u64;
         let mut out = Vec::with_capacity(FOOTER_LEN);
         root.write(&mut out);
