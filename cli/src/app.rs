@@ -11,7 +11,8 @@ use crate::progress::Bar;
 use crate::render::Printer;
 use crate::{pager, term};
 use gemel_repo::facts::{Progress, Silent};
-use gemel_repo::{Code, Repo};
+use gemel_repo::{Code, Repo, RepoError};
+use gemel_store::legacy;
 use gemel_store::vfs::Vfs;
 use gemel_store::vfs::real::RealDisk;
 use std::cell::OnceCell;
@@ -45,11 +46,19 @@ impl Context<'_> {
         if let Some(repo) = self.repo.get() {
             return Ok(repo);
         }
-        let repo = match &self.globals.repo {
-            Some(root) => Repo::open(self.disk(), &self.absolute(root)?)?,
-            None => Repo::discover(self.disk(), self.current_dir()?)?,
-        };
+        let repo = self.open()??;
         Ok(self.repo.get_or_init(|| repo))
+    }
+
+    /// Opens that repository; the inner error is the library's own.
+    ///
+    /// # Errors
+    /// As [`Context::current_dir`].
+    pub(crate) fn open(&self) -> Result<Result<Repo, RepoError>, CliError> {
+        Ok(match &self.globals.repo {
+            Some(root) => Repo::open(self.disk(), &self.absolute(root)?),
+            None => Repo::discover(self.disk(), self.current_dir()?),
+        })
     }
 
     /// The directory the command was started in.
@@ -71,11 +80,16 @@ impl Context<'_> {
 
     /// Where long work reports: a bar on a terminal, nowhere else.
     pub(crate) fn progress(&self) -> Box<dyn Progress> {
-        if self.environment.stderr_is_terminal && !self.globals.quiet {
-            Box::new(Bar::new())
-        } else {
-            Box::new(Silent)
-        }
+        if self.shows_progress() { Box::new(Bar::new()) } else { Box::new(Silent) }
+    }
+
+    /// The same for a migration.
+    pub(crate) fn migration_progress(&self) -> Box<dyn legacy::Progress> {
+        if self.shows_progress() { Box::new(Bar::new()) } else { Box::new(|_, _, _| ()) }
+    }
+
+    fn shows_progress(&self) -> bool {
+        self.environment.stderr_is_terminal && !self.globals.quiet
     }
 }
 

@@ -181,3 +181,61 @@ fn from_base64url(text: &str) -> Option<Vec<u8>> {
     }
     Some(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64url_of_the_standard() {
+        // RFC 4648, section 10, without padding; and the two letters that differ from plain base64.
+        for (plain, text) in [
+            ("", ""),
+            ("f", "Zg"),
+            ("fo", "Zm8"),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg"),
+            ("fooba", "Zm9vYmE"),
+            ("foobar", "Zm9vYmFy"),
+        ] {
+            assert_eq!(base64url(plain.as_bytes()), text);
+            assert_eq!(from_base64url(text).as_deref(), Some(plain.as_bytes()));
+        }
+        assert_eq!(base64url(&[0xfb, 0xff]), "-_8");
+        assert_eq!(from_base64url("Zg==").as_deref(), Some(&b"f"[..]));
+        // Letters of other alphabets, a lonely digit, bits beyond the last byte.
+        for bad in ["+/8", "Z", "Zh", "Zm9=v", "Z m9v", "é"] {
+            assert_eq!(from_base64url(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_cursor_reads_back() {
+        let cursor = Cursor { anchor: row_id("x"), offset: 7 };
+        let text = encode(&cursor, Order::Descending);
+        assert_eq!(decode(&text, Order::Descending).expect("a cursor"), cursor);
+        assert!(decode(&text, Order::Ascending).is_err());
+        assert!(from_base64url(&text).expect("bytes").starts_with(br#"{"anchor":"blob."#));
+    }
+
+    #[test]
+    fn cutting_a_list() {
+        let rows = || ["a", "b", "c"].to_vec();
+        let id = |row: &&str| row_id(row);
+        let window = |limit, after: Option<(&str, u64)>| {
+            let after = after.map(|(row, offset)| Cursor { anchor: row_id(row), offset });
+            Window { limit, after, order: Order::Ascending, notice: None }
+        };
+        let (page, slice) = window(2, None).cut(rows(), id);
+        assert_eq!(page, ["a", "b"]);
+        let next = decode(&slice.next_cursor.expect("a cursor"), Order::Ascending).expect("a cursor");
+        assert_eq!(next, Cursor { anchor: row_id("b"), offset: 2 });
+        let (page, slice) = window(2, Some(("b", 2))).cut(rows(), id);
+        assert_eq!((page, slice.next_cursor), (vec!["c"], None));
+        // Rows moved: what counts is the anchor. It is gone: the list starts over.
+        assert_eq!(window(9, Some(("a", 2))).cut(rows(), id).0, ["b", "c"]);
+        let (page, slice) = window(9, Some(("z", 2))).cut(rows(), id);
+        assert_eq!((page, slice.notice.as_deref()), (rows(), Some(RESTARTED)));
+        assert_eq!(window(9, Some(("c", 3))).cut(rows(), id).0, [""; 0]);
+    }
+}

@@ -85,6 +85,9 @@ impl From<RepoError> for CliError {
             }
             RepoError::Ambiguous { .. } => Some("write more digits of the identity, or its name"),
             RepoError::AlreadyPending { .. } => Some("`gemel change abort` gives it up"),
+            RepoError::Store(StoreError::LegacyDamaged { .. }) => Some(
+                "`gemel migrate --dry-run` lists everything found; --keep-going leaves out what is damaged",
+            ),
             RepoError::Store(StoreError::Legacy { .. }) => {
                 Some("nothing was changed; `gemel migrate` keeps the old files")
             }

@@ -191,3 +191,56 @@ pub(crate) fn size(bytes: u64) -> String {
     }
     format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(color: bool, escape: bool, print: impl FnOnce(&mut Printer<'_>)) -> String {
+        let mut bytes = Vec::new();
+        let mut printer = Printer::new(&mut bytes, None, color, escape);
+        print(&mut printer);
+        printer.finish().expect("memory takes everything");
+        String::from_utf8(bytes).expect("text")
+    }
+
+    #[test]
+    fn stored_text_is_escaped_on_a_terminal_only() {
+        let print = |out: &mut Printer<'_>| {
+            out.field("summary", "red \x1b[31m\n")
+                .paint(Style::Bad, "\x07")
+                .content(Style::Plain, b"\x1b\xff\n");
+        };
+        assert_eq!(printed(false, true, print), "  summary: red \\x1b[31m\\n\n\\x07\\x1b\\xff\n");
+        assert_eq!(
+            printed(true, true, print),
+            "  summary: red \\x1b[31m\\n\n\x1b[1;31m\\x07\x1b[0m\\x1b\\xff\n"
+        );
+        let mut bytes = Vec::new();
+        let mut printer = Printer::new(&mut bytes, None, false, false);
+        printer.content(Style::Plain, b"\x1b\xff\n");
+        printer.finish().expect("memory takes everything");
+        assert_eq!(bytes, b"\x1b\xff\n");
+    }
+
+    #[test]
+    fn columns_line_up_and_empty_ones_vanish() {
+        let mut table = Table::default();
+        let cell = |text: &str| (Style::Plain, text.to_owned());
+        table.row([cell("a"), cell(""), cell("first"), cell("")]);
+        table.row([cell("long\x1b"), cell(""), cell("second"), cell("end")]);
+        let text = printed(false, true, |out| table.print("  ", out));
+        assert_eq!(text, "  a         first\n  long\\x1b  second  end\n");
+    }
+
+    #[test]
+    fn sizes_and_counts() {
+        assert_eq!(size(0), "0 bytes");
+        assert_eq!(size(1), "1 byte");
+        assert_eq!(size(1024), "1.0 KiB");
+        assert_eq!(size(1_100_000), "1.0 MiB");
+        assert_eq!(size(u64::MAX), "16383.9 PiB");
+        assert_eq!(first_line("one\ntwo"), "one …");
+        assert_eq!(first_line("one\n"), "one");
+    }
+}

@@ -11,6 +11,7 @@ mod gc;
 mod init;
 mod log;
 mod man;
+mod migrate;
 mod name;
 mod refs;
 mod show;
@@ -56,6 +57,7 @@ verbs! {
     name Name,
     fsck Fsck,
     gc Gc,
+    migrate Migrate,
     completions Completions,
     man Man,
 }
