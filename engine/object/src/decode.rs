@@ -25,16 +25,8 @@ impl<'a> Object<'a> {
     /// Every error of the catalogue that a reader can meet (object model, section 4).
     pub fn decode(envelope: &'a [u8], limits: &Limits) -> Result<Object<'a>, ObjectError> {
         let object = Object::parse(envelope, limits)?;
-        let Some(body) = object.schema.body else { return Ok(object) };
-        if object.family() == Family::Tree && tree::is_plain(object.body(), limits) {
-            return Ok(object);
-        }
-        let mut checker = Checker { bytes: envelope, limits, extensions: object.schema.extensions, refs: 0 };
-        checker.record(object.body_at, envelope.len(), body, 1)?;
-        rules::check(&object)?;
-        let max = limits.max_refs_per_object;
-        if checker.refs > max {
-            return Err(ObjectError::RefCountExceeded { max, found: checker.refs });
+        if !(object.family() == Family::Tree && tree::is_plain(object.body(), limits)) {
+            object.check_body(limits)?;
         }
         Ok(object)
     }
@@ -55,6 +47,17 @@ impl<'a> Object<'a> {
             return Err(ObjectError::TrailingBytes { declared, found: envelope.len() as u64 });
         }
         Ok(Object { envelope, schema, body_at })
+    }
+
+    /// Checks 11 to 14.
+    fn check_body(&self, limits: &Limits) -> Result<(), ObjectError> {
+        let Some(body) = self.schema.body else { return Ok(()) };
+        let mut checker =
+            Checker { bytes: self.envelope, limits, extensions: self.schema.extensions, refs: 0 };
+        checker.record(self.body_at, self.envelope.len(), body, 1)?;
+        rules::check(self)?;
+        let (max, found) = (limits.max_refs_per_object, checker.refs);
+        if found > max { Err(ObjectError::RefCountExceeded { max, found }) } else { Ok(()) }
     }
 
     /// The family.
@@ -121,16 +124,16 @@ impl std::fmt::Debug for Object<'_> {
 const NO_FIELDS: &RecordSchema = &RecordSchema::new(&[]);
 
 /// Walks the fields of one object.
-pub(crate) struct Checker<'a> {
-    pub(crate) bytes: &'a [u8],
-    pub(crate) limits: &'a Limits,
-    pub(crate) extensions: bool,
-    pub(crate) refs: u64,
+struct Checker<'a> {
+    bytes: &'a [u8],
+    limits: &'a Limits,
+    extensions: bool,
+    refs: u64,
 }
 
 impl Checker<'_> {
     /// Checks the field sequence `start..end`, which lies in `bytes`; `depth` counts it.
-    pub(crate) fn record(
+    fn record(
         &mut self,
         start: usize,
         end: usize,
@@ -326,4 +329,80 @@ fn seek(
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Mode, TreeBuilder};
+
+    /// Entries with short and long names, every mode, and non-ASCII text.
+    fn sample() -> Vec<u8> {
+        let mut builder = TreeBuilder::new();
+        let long = "n".repeat(300);
+        let names = ["a", "b.txt", "c\u{e9}", &long[..83], &long[..84], &long[..126], &long[..127], &long];
+        for (name, mode) in names.into_iter().zip(Mode::ALL.into_iter().cycle()) {
+            builder.push(name, mode, &Gid::new(mode.target_family(), [7; 32])).unwrap();
+        }
+        builder.finish(&Limits::DEFAULT).unwrap().bytes
+    }
+
+    /// The recognition of plain trees may only shorten the way to the same answer.
+    fn agree(envelope: &[u8], limits: &Limits) {
+        let Ok(object) = Object::parse(envelope, limits) else { return };
+        let plain = object.family() == Family::Tree && tree::is_plain(object.body(), limits);
+        let checked = object.check_body(limits);
+        assert!(!plain || checked.is_ok(), "{envelope:02x?}: {checked:?}");
+    }
+
+    #[test]
+    fn plain_trees_pass_the_general_checks() {
+        let envelope = sample();
+        let object = Object::decode(&envelope, &Limits::DEFAULT).unwrap();
+        assert!(tree::is_plain(object.body(), &Limits::DEFAULT));
+        agree(&envelope, &Limits::DEFAULT);
+    }
+
+    #[test]
+    fn no_changed_byte_of_a_tree_is_accepted_by_shape_alone() {
+        let envelope = sample();
+        for at in 9..envelope.len() {
+            for byte in [0, 1, 2, 3, 0x2F, 0x5C, 0x80, 0xFF, envelope[at] ^ 1, envelope[at] ^ 0x80] {
+                let mut changed = envelope.clone();
+                changed[at] = byte;
+                agree(&changed, &Limits::DEFAULT);
+            }
+        }
+    }
+
+    #[test]
+    fn limits_bind_plain_trees() {
+        let envelope = sample();
+        let names =
+            |limits: Limits| Object::decode(&envelope, &limits).map(drop).map_err(|error| error.name());
+        let all = Limits::DEFAULT;
+        let size = envelope.len() as u64;
+        assert_eq!(names(Limits { max_object_bytes: size, ..all }), Ok(()));
+        assert_eq!(names(Limits { max_object_bytes: size - 1, ..all }), Err("LimitExceeded"));
+        assert_eq!(names(Limits { max_record_depth: 2, ..all }), Ok(()));
+        assert_eq!(names(Limits { max_record_depth: 1, ..all }), Err("LimitExceeded"));
+        assert_eq!(names(Limits { max_array_elements: 8, ..all }), Ok(()));
+        assert_eq!(names(Limits { max_array_elements: 7, ..all }), Err("LimitExceeded"));
+        assert_eq!(names(Limits { max_string_bytes: 300, ..all }), Ok(()));
+        assert_eq!(names(Limits { max_string_bytes: 299, ..all }), Err("LimitExceeded"));
+        assert_eq!(names(Limits { max_refs_per_object: 8, ..all }), Ok(()));
+        assert_eq!(names(Limits { max_refs_per_object: 7, ..all }), Err("RefCountExceeded"));
+    }
+
+    /// ENC-15: no family of version 1 forbids extensions and has fields, but one could.
+    #[test]
+    fn extensions_need_the_permission_of_the_family() {
+        let bytes = [0x80, 0x01, 0x00];
+        let limits = &Limits::DEFAULT;
+        let check = |extensions| {
+            Checker { bytes: &bytes, limits, extensions, refs: 0 }.record(0, bytes.len(), NO_FIELDS, 1)
+        };
+        assert_eq!(check(true), Ok(()));
+        assert_eq!(check(false), Err(ObjectError::ExtensionNotPermitted { at: 0, tag: 0x80 }));
+    }
 }

@@ -217,3 +217,99 @@ impl Iterator for Refs<'_> {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::families::{NewDispositionEvent, NewReconciliation, NewResidual, NewResidualScope};
+    use crate::families::{NewInteraction, NewState};
+    use crate::{Certainty, Disposition, InteractionKind};
+
+    fn frames(schema: &RecordSchema) -> usize {
+        let nested = |ty: &FieldType| match ty {
+            FieldType::Record(schema) => frames(schema),
+            FieldType::Array(FieldType::Record(schema)) => 1 + frames(schema),
+            FieldType::Array(_) => 1,
+            _ => 0,
+        };
+        1 + schema.fields.iter().map(|field| nested(&field.ty)).max().unwrap_or(0)
+    }
+
+    #[test]
+    fn the_stack_holds_the_deepest_declaration() {
+        let deepest =
+            Family::ALL.into_iter().filter_map(|family| FamilySchema::of(family).body).map(frames).max();
+        assert!(deepest.is_some_and(|deepest| deepest <= MAX_FRAMES), "{deepest:?}");
+    }
+
+    fn gid(family: Family, byte: u8) -> Gid {
+        Gid::new(family, [byte; 32])
+    }
+
+    fn edges(family: Family, envelope: &[u8]) -> Vec<(&'static str, u32, Gid)> {
+        let found = refs_of(envelope).inspect(|found| {
+            assert_eq!(&envelope[found.offset..found.offset + GID_LEN], found.gid.as_bytes());
+        });
+        found.map(|found| (found.kind(family), found.ordinal, found.gid)).collect()
+    }
+
+    #[test]
+    fn nested_references_are_edges_of_the_outermost_field() {
+        let trajectories = [gid(Family::Change, 2), gid(Family::Trajectory, 3)];
+        let claims = [gid(Family::Claim, 4), gid(Family::Claim, 4)];
+        let residual = NewResidual {
+            summary: Some("s"),
+            scope: Some(NewResidualScope {
+                intent: Some(gid(Family::Intent, 1)),
+                trajectories: Some(&trajectories),
+                ..Default::default()
+            }),
+            affected_claims: Some(&claims),
+            disposition_event: Some(NewDispositionEvent {
+                disposition: Some(Disposition::Open),
+                by: Some(gid(Family::Producer, 5)),
+                ..Default::default()
+            }),
+            ..Default::default()
+        };
+        let envelope = residual.encode(&Limits::DEFAULT).unwrap().bytes;
+        let expected = [
+            ("scope", 0, gid(Family::Intent, 1)),
+            ("scope", 0, gid(Family::Change, 2)),
+            ("scope", 1, gid(Family::Trajectory, 3)),
+            ("affected_claims", 0, gid(Family::Claim, 4)),
+            ("affected_claims", 1, gid(Family::Claim, 4)),
+            ("disposition_event", 0, gid(Family::Producer, 5)),
+        ];
+        assert_eq!(edges(Family::Residual, &envelope), expected);
+    }
+
+    #[test]
+    fn arrays_of_records() {
+        let subjects = [gid(Family::Blob, 1), gid(Family::Blob, 2)];
+        let interaction = |subjects| NewInteraction {
+            kind: Some(InteractionKind::Semantic),
+            certainty: Some(Certainty::Observed),
+            subjects: Some(subjects),
+            ..Default::default()
+        };
+        let interactions = [interaction(&subjects[..1]), interaction(&subjects)];
+        let reconciliation = NewReconciliation {
+            summary: Some("s"),
+            semantic_interactions: Some(&interactions),
+            ..Default::default()
+        };
+        let envelope = reconciliation.encode(&Limits::DEFAULT).unwrap().bytes;
+        let ordinals: Vec<u32> = refs_of(&envelope).map(|found| found.ordinal).collect();
+        assert_eq!(ordinals, [0, 0, 1]);
+    }
+
+    #[test]
+    fn extension_bytes_yield_none() {
+        let disguised = [&[0x21], gid(Family::Blob, 9).as_bytes().as_slice()].concat();
+        let extensions: &[(u8, &[u8])] = &[(0x80, &disguised)];
+        let state = NewState { root_tree: Some(gid(Family::Tree, 1)), extensions };
+        let envelope = state.encode(&Limits::DEFAULT).unwrap().bytes;
+        assert_eq!(edges(Family::State, &envelope), [("root_tree", 0, gid(Family::Tree, 1))]);
+    }
+}

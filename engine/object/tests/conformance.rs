@@ -1,5 +1,7 @@
 //! Every published vector: accepted bytes with their identities, rejected bytes with their errors.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what is wrong by panicking")]
+
 use gemel_object::{Limits, Object, ObjectBuilder, refs_of};
 use std::path::PathBuf;
 
