@@ -26,7 +26,8 @@ pub(crate) fn measure(git: &Git, gemel: &Gemel, scratch: &Path, mib: u64, table:
     let (ours_out, git_out) = (scratch.join("big-ours"), scratch.join("big-git"));
     let args = ["worktree", "add", "-q", "--detach", text(&git_out)?];
     let git_taken = process::run_watched(&mut git.command(&dir, &args))?;
-    let ours_taken = process::run_watched(&mut gemel.command(&dir, &["checkout", "S1", "--dir", text(&ours_out)?]))?;
+    let ours_taken =
+        process::run_watched(&mut gemel.command(&dir, &["checkout", "S1", "--dir", text(&ours_out)?]))?;
     row(table, &name("out"), &ours_taken, &git_taken)?;
     if !same(&dir.join("big.bin"), &ours_out.join("big.bin"))? {
         return Err("the big file came out otherwise than it went in".into());

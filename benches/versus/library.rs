@@ -4,10 +4,10 @@ use crate::peers::Git;
 use crate::table::{Bar, Table, Value, median};
 use crate::{Options, Result};
 use gemel_benches::random_keys;
-use gemel_object::{Family, Gid, blob_envelope};
+use gemel_object::{Gid, Limits, blob_envelope};
 use gemel_packfmt::index::{Index, IndexBuilder, Place, Prefixes};
 use gemel_store::Store;
-use gemel_store::vfs::RealDisk;
+use gemel_store::vfs::real::RealDisk;
 use gemel_tools::corpus::Draw;
 use std::fs;
 use std::io::{Read, Write};
@@ -24,13 +24,21 @@ const SIZE_BAR: Value = Value::BytesEach(46.0);
 
 /// Blobs of random files of the monorepo, all of them in random order: one process of `git cat-file --batch` that is
 /// given every name at once, and one store that is opened and asked for each.
-pub(crate) fn reads(git: &Git, theirs: &Path, ours: &Path, options: &Options, table: &mut Table) -> Result<()> {
+pub(crate) fn reads(
+    git: &Git,
+    theirs: &Path,
+    ours: &Path,
+    options: &Options,
+    table: &mut Table,
+) -> Result<()> {
     let names = listing(git, theirs)?;
     let mut draw = Draw::new(options.seed);
-    let sample: Vec<&(String, PathBuf)> = (0..READS.min(names.len())).map(|_| &names[draw.below(names.len())]).collect();
+    let sample: Vec<&(String, PathBuf)> =
+        (0..READS.min(names.len())).map(|_| &names[draw.below(names.len())]).collect();
     let request: String = sample.iter().map(|(oid, _)| format!("{oid}\n")).collect();
     // The newest state is equal in both, so the bytes of the working copy tell the identity.
-    let ids: Vec<Gid> = sample.iter().map(|(_, path)| Ok(blob_id(&fs::read(ours.join(path))?))).collect::<Result<_>>()?;
+    let ids: Vec<Gid> =
+        sample.iter().map(|(_, path)| blob_id(&fs::read(ours.join(path))?)).collect::<Result<_>>()?;
     let (mut our_times, mut their_times) = (Vec::new(), Vec::new());
     for _ in 0..options.rounds.max(1) {
         their_times.push(batch(git.command(theirs, &["cat-file", "--batch", "--buffer"]), request.clone())?);
@@ -48,8 +56,8 @@ pub(crate) fn reads(git: &Git, theirs: &Path, ours: &Path, options: &Options, ta
     table.row("random read of a blob", ours, each(&their_times), Bar::Ratio(0.5))
 }
 
-fn blob_id(body: &[u8]) -> Gid {
-    Gid::of_envelope(Family::Blob, &blob_envelope(body))
+fn blob_id(body: &[u8]) -> Result<Gid> {
+    Ok(blob_envelope(body, &Limits::DEFAULT)?.id)
 }
 
 /// Object names and paths of the regular files of HEAD that are in the working copy.
@@ -88,7 +96,8 @@ fn batch(mut command: Command, input: String) -> Result<Duration> {
 /// Warm lookups of random keys in one index of `keys` objects, each hit checked against the key table.
 pub(crate) fn lookup(keys: usize, seed: u64, table: &mut Table) -> Result<()> {
     let keys = random_keys(keys, seed);
-    let objects = keys.iter().zip(0u64..).map(|(key, n)| (*key, Place { offset: 16 + n * 300, slot: 0 })).collect();
+    let objects =
+        keys.iter().zip(0u64..).map(|(key, n)| (*key, Place { offset: 16 + n * 300, slot: 0 })).collect();
     let bytes = IndexBuilder { objects, ..IndexBuilder::default() }.build()?;
     let index = Index::open(&bytes)?;
     let prefixes = Prefixes::open(&index, &bytes, &bytes[index.prefix_range()])?;
@@ -97,7 +106,9 @@ pub(crate) fn lookup(keys: usize, seed: u64, table: &mut Table) -> Result<()> {
     let mut times = Vec::new();
     for _ in 0..5 {
         let started = Instant::now();
-        let found = order.iter().filter(|at| prefixes.find(&keys[**at]).is_some_and(|rank| index.holds(&bytes, rank, &keys[**at])));
+        let found = order.iter().filter(|at| {
+            prefixes.find(&keys[**at]).is_some_and(|rank| index.holds(&bytes, rank, &keys[**at]))
+        });
         if found.count() != order.len() {
             return Err("a key was not found".into());
         }
@@ -105,6 +116,11 @@ pub(crate) fn lookup(keys: usize, seed: u64, table: &mut Table) -> Result<()> {
     }
     let each = bytes.len() as f64 / keys.len() as f64;
     let name = |what: &str| format!("{what}, {} keys", keys.len());
-    table.row(&name("id lookup"), Value::Time(median(&times).ok_or("no rounds")?), None, Bar::AtMost(LOOKUP_BAR))?;
+    table.row(
+        &name("id lookup"),
+        Value::Time(median(&times).ok_or("no rounds")?),
+        None,
+        Bar::AtMost(LOOKUP_BAR),
+    )?;
     table.row(&name("index per object"), Value::BytesEach(each), None, Bar::AtMost(SIZE_BAR))
 }

@@ -33,7 +33,8 @@ pub(crate) fn measure(
     let (theirs, ours) = (scratch.join("monorepo-git"), scratch.join("monorepo-ours"));
     corpus::generate(&theirs, options.files, options.seed)?;
     let report = corpus::generate(&ours, options.files, options.seed)?;
-    table.note(&format!("monorepo: {} files, {} bytes, seed {}", report.files, report.bytes, options.seed))?;
+    table
+        .note(&format!("monorepo: {} files, {} bytes, seed {}", report.files, report.bytes, options.seed))?;
     let pair = Pair { git, gemel, theirs, ours, rounds: options.rounds.max(1) };
     pair.first_snapshot(table)?;
     if options.wants("monorepo") {
@@ -111,7 +112,9 @@ impl Pair<'_> {
             theirs.push(process::run(&mut self.git.command(&self.theirs, &args))?.time);
             let args = ["checkout", &last, "--dir", text(&our_dir)?];
             ours.push(process::run(&mut self.gemel.command(&self.ours, &args))?.time);
-            process::run(&mut self.git.command(&self.theirs, &["worktree", "remove", "--force", text(&git_dir)?]))?;
+            process::run(
+                &mut self.git.command(&self.theirs, &["worktree", "remove", "--force", text(&git_dir)?]),
+            )?;
             remove(&our_dir)?;
         }
         times(table, "checkout into an empty folder", &ours, &theirs, 0.7)

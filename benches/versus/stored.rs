@@ -29,7 +29,8 @@ pub(crate) fn measure(
         gemel.begin(&dir)?;
         process::run(&mut gemel.command(&dir, &["snapshot"]))?;
         let ours = bytes_below(&dir.join(".gemel"))?;
-        let name = tree.file_name().map_or_else(|| tree.display().to_string(), |n| n.to_string_lossy().into_owned());
+        let name =
+            tree.file_name().map_or_else(|| tree.display().to_string(), |n| n.to_string_lossy().into_owned());
         let name = format!("stored bytes, {name}");
         table.row(&name, Value::Bytes(ours), Some(Value::Bytes(theirs)), Bar::Ratio(1.0))?;
         remove(&dir)?;

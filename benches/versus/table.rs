@@ -29,8 +29,12 @@ impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match *self {
             Value::Time(time) if time < Duration::from_micros(10) => format!("{} ns", time.as_nanos()),
-            Value::Time(time) if time < Duration::from_millis(1) => format!("{:.1} us", time.as_secs_f64() * 1e6),
-            Value::Time(time) if time < Duration::from_secs(1) => format!("{:.1} ms", time.as_secs_f64() * 1e3),
+            Value::Time(time) if time < Duration::from_millis(1) => {
+                format!("{:.1} us", time.as_secs_f64() * 1e6)
+            }
+            Value::Time(time) if time < Duration::from_secs(1) => {
+                format!("{:.1} ms", time.as_secs_f64() * 1e3)
+            }
             Value::Time(time) => format!("{:.2} s", time.as_secs_f64()),
             Value::Bytes(n) => format!("{:.1} MiB", n as f64 / f64::from(1 << 20)),
             Value::Count(n) => n.to_string(),

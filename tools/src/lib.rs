@@ -4,6 +4,7 @@ pub mod conformance;
 pub mod corpus;
 pub mod demo;
 pub mod golden;
+pub mod inspect;
 pub mod program;
 pub mod schema;
 pub mod tidy;

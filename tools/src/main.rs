@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 use gemel_tools::program::ROOT;
-use gemel_tools::{conformance, corpus, demo, golden, schema, tidy};
+use gemel_tools::{conformance, corpus, demo, golden, inspect, schema, tidy};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -42,6 +42,14 @@ enum Tool {
         /// Keep the scratch folder
         #[arg(long)]
         keep: bool,
+    },
+    /// Describe a pack or the index of one
+    Inspect {
+        /// Show every frame
+        #[arg(long)]
+        frames: bool,
+        /// The file
+        file: PathBuf,
     },
     /// Print the schema tables of docs/OBJECT_MODEL.md from the tables the code uses
     Schema {
@@ -90,6 +98,7 @@ fn run(tool: Tool, out: &mut dyn Write) -> Outcome {
             let root = Path::new(ROOT).canonicalize()?;
             demo::run(&root, &demo::Options { program: gemel, keep }, out)?;
         }
+        Tool::Inspect { frames, file } => inspect::inspect(&file, frames, out)?,
         Tool::Schema { part } => {
             writeln!(out, "{}", if part == "enums" { schema::enums() } else { schema::families() })?;
         }

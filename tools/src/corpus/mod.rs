@@ -50,6 +50,19 @@ pub fn generate(dir: &Path, files: usize, seed: u64) -> io::Result<Report> {
     Ok(Report { files: entries.len() as u64, folders: folders.len() as u64, bytes })
 }
 
+/// The texts of a corpus of `files` files, each in two versions of which the second is a lightly changed copy.
+pub fn versions(files: usize, seed: u64) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let words = Words::new(seed);
+    let two = |entry: Entry| match entry.what {
+        What::Text { file, .. } => {
+            let later = text::TextFile { variant: file.variant ^ 0x5DEE_CE66, ..file };
+            Some((text::text(&file, &words), text::text(&later, &words)))
+        }
+        _ => None,
+    };
+    layout::plan(files, seed, &words).into_iter().filter_map(two).collect()
+}
+
 fn write(dir: &Path, entry: &Entry, words: &Words) -> io::Result<u64> {
     let path = dir.join(&entry.path);
     let bytes = match &entry.what {
