@@ -17,7 +17,7 @@ use std::path::PathBuf;
 /// ID arguments accept a full identity, a ref path, a name such as C1, a unique prefix of an identity of at least
 /// 4 digits (8 without the family), @ (head change), @state (head state) and @trajectory (current trajectory).
 #[derive(Debug, clap::Parser)]
-#[command(name = "gemel", version, propagate_version = true, disable_version_flag = false)]
+#[command(name = "gemel", version)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) globals: Globals,
@@ -101,7 +101,8 @@ impl Usage {
 
     /// The error on one line: what is wrong, then clap's tips.
     pub(crate) fn message(&self) -> String {
-        if self.error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let no_words = [ErrorKind::MissingSubcommand, ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand];
+        if no_words.contains(&self.error.kind()) {
             let command = format!("gemel {}", self.request.command);
             return format!("'{}' requires a subcommand but one was not provided", command.trim_end());
         }
@@ -129,7 +130,9 @@ fn request(grammar: &clap::Command, matches: &ArgMatches) -> Request {
         words.push(name);
         (command, matches) = (sub, inner);
     }
-    Request { command: words.join(" "), params: given(command, matches) }
+    // Without words there are global flags only.
+    let params = if words.is_empty() { Map::new() } else { given(command, matches) };
+    Request { command: words.join(" "), params }
 }
 
 fn given(command: &clap::Command, matches: &ArgMatches) -> Map<String, Value> {

@@ -8,4 +8,6 @@ mod identities;
 mod looks;
 mod pages;
 mod refusals;
+#[cfg(unix)]
+mod terminal;
 mod verbs;
