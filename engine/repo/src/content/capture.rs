@@ -1,5 +1,6 @@
 //! Capture: a directory becomes a state (workflow, section 3).
 
+use crate::content::delta::PathDelta;
 use crate::content::error::Result;
 use crate::facts::Progress;
 use gemel_object::{Gid, Limits};
@@ -15,12 +16,25 @@ pub struct CaptureRequest<'a> {
     pub recorded: Option<Gid>,
     /// Name of the workspace's stat cache, a plain file name such as `stat-default`; none: no cache is used.
     pub cache: Option<&'a str>,
+    /// What the result is compared with; the trees of an uncommitted session cannot be read back.
+    pub compare_with: CompareWith,
     /// Whether every file is read, whatever the stat cache says.
     pub verify: bool,
     /// Upper bounds on the objects made.
     pub limits: &'a Limits,
     /// Hears how far the reading is.
     pub progress: &'a dyn Progress,
+}
+
+/// What a capture is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompareWith {
+    /// Nothing: [`Capture::changes`] is left empty.
+    Nothing,
+    /// A directory without content.
+    Empty,
+    /// A stored state.
+    State(Gid),
 }
 
 /// What was captured.
@@ -42,6 +56,8 @@ pub struct Capture {
     pub coherent: bool,
     /// Passes made, 1 to 3.
     pub attempts: u32,
+    /// What differs from [`CaptureRequest::compare_with`], by path: `before` there, `after` in the directory.
+    pub changes: Vec<PathDelta>,
     /// What was left out although no rule ignores it.
     pub omitted: Vec<Omission>,
 }

@@ -2,7 +2,7 @@
 
 use crate::content::error::Result;
 use gemel_object::{Gid, Mode};
-use gemel_store::{Store, Writer};
+use gemel_store::Store;
 
 /// A file or link on one side: its mode, never `Directory`, and its blob.
 pub type Leaf = (Mode, Gid);
@@ -27,34 +27,12 @@ pub struct Rename {
     pub to: usize,
 }
 
-/// Where trees are read: the store, or a session whose trees are not committed yet.
-pub trait ObjectSource: Sync {
-    /// The whole envelope of an object.
-    ///
-    /// # Errors
-    /// As [`Store::read`].
-    fn read_object(&self, id: &Gid) -> gemel_store::Result<Vec<u8>>;
-}
-
-impl ObjectSource for Store {
-    fn read_object(&self, id: &Gid) -> gemel_store::Result<Vec<u8>> {
-        self.read(id)
-    }
-}
-
-impl ObjectSource for Writer<'_> {
-    fn read_object(&self, id: &Gid) -> gemel_store::Result<Vec<u8>> {
-        self.read(id)
-    }
-}
-
-/// Files and links that differ between two trees, by path. Equal subtrees are not read. `change finish` compares
-/// before its session is committed, so the trees come from a source.
+/// Files and links that differ between two trees, by path. Equal subtrees are not read.
 ///
 /// # Errors
 /// `Store`, `CorruptObject`; `Limit` for trees that expand without end.
-pub fn delta_trees(source: &dyn ObjectSource, before: Option<Gid>, after: Option<Gid>) -> Result<Vec<PathDelta>> {
-    let _ = (source, before, after);
+pub fn delta_trees(store: &Store, before: Option<Gid>, after: Option<Gid>) -> Result<Vec<PathDelta>> {
+    let _ = (store, before, after);
     unimplemented!()
 }
 

@@ -7,11 +7,14 @@ mod capture;
 mod checkout;
 mod delta;
 pub mod diff;
+mod disk;
 mod error;
+mod ignore;
+mod scan;
 mod worktree;
 
-pub use capture::{Capture, CaptureRequest, Omission, OmissionReason, capture};
+pub use capture::{Capture, CaptureRequest, CompareWith, Omission, OmissionReason, capture};
 pub use checkout::{CheckoutPlan, CheckoutReport, CheckoutRequest, plan_checkout};
-pub use delta::{Leaf, ObjectSource, PathDelta, Rename, delta_trees, pair_renames, read_blob, root_tree};
+pub use delta::{Leaf, PathDelta, Rename, delta_trees, pair_renames, read_blob, root_tree};
 pub use error::ContentError;
 pub use worktree::{WorktreeDelta, WorktreeRequest, delta_worktree, read_worktree};
