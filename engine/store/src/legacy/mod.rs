@@ -232,7 +232,7 @@ fn convert(
     }
     let survey = Survey::take(vfs.as_ref(), dir, false, options.progress)?;
     facts.plan = survey.plan();
-    if survey.findings.has_errors() && !options.keep_going {
+    if survey.blocked || survey.findings.has_errors() && !options.keep_going {
         return Err(StoreError::LegacyDamaged { path: dir.to_owned(), findings: Box::new(survey.findings) });
     }
     let prepared = prepare(vfs, dir, switch, &survey, options);

@@ -24,6 +24,8 @@ pub(super) struct Survey {
     pub(super) kept: Vec<Gid>,
     pub(super) records: Records,
     pub(super) findings: Findings,
+    /// Something has a name that the new layout needs; it cannot be left out.
+    pub(super) blocked: bool,
 }
 
 impl Survey {
@@ -33,11 +35,11 @@ impl Survey {
     /// `Io` when the disk fails.
     pub(super) fn take(vfs: &dyn Vfs, dir: &Path, restart: bool, progress: &dyn Progress) -> Result<Survey> {
         let mut findings = Findings::default();
-        if !restart {
-            for name in NEW_NAMES {
-                if disk::kind(vfs, &dir.join(name))?.is_some() {
-                    findings.error("in-the-way", name, "not part of a 0.12 store; move it away");
-                }
+        let mut blocked = false;
+        for name in NEW_NAMES {
+            if !restart && disk::kind(vfs, &dir.join(name))?.is_some() {
+                findings.error("in-the-way", name, "not part of a 0.12 store; move it away");
+                blocked = true;
             }
         }
         let mut objects = objects::list(vfs, dir, &mut findings)?;
@@ -51,7 +53,7 @@ impl Survey {
         }
         findings.sort();
         let kept = unnamed(&objects, &refs, &records);
-        Ok(Survey { objects, refs, kept, records, findings })
+        Ok(Survey { objects, refs, kept, records, findings, blocked })
     }
 
     /// The counts, for people.
