@@ -27,12 +27,31 @@ pub struct Rename {
     pub to: usize,
 }
 
+/// Where objects are read.
+pub trait ObjectSource: Sync {
+    /// The whole envelope of an object.
+    ///
+    /// # Errors
+    /// As [`Store::read`].
+    fn read_object(&self, id: &Gid) -> gemel_store::Result<Vec<u8>>;
+}
+
+impl ObjectSource for Store {
+    fn read_object(&self, id: &Gid) -> gemel_store::Result<Vec<u8>> {
+        self.read(id)
+    }
+}
+
 /// Files and links that differ between two trees, by path. Equal subtrees are not read.
 ///
 /// # Errors
 /// `Store`, `CorruptObject`; `Limit` for trees that expand without end.
-pub fn delta_trees(store: &Store, before: Option<Gid>, after: Option<Gid>) -> Result<Vec<PathDelta>> {
-    let _ = (store, before, after);
+pub fn delta_trees(
+    source: &dyn ObjectSource,
+    before: Option<Gid>,
+    after: Option<Gid>,
+) -> Result<Vec<PathDelta>> {
+    let _ = (source, before, after);
     unimplemented!()
 }
 

@@ -15,6 +15,6 @@ mod worktree;
 
 pub use capture::{Capture, CaptureRequest, CompareWith, Omission, OmissionReason, capture};
 pub use checkout::{CheckoutPlan, CheckoutReport, CheckoutRequest, plan_checkout};
-pub use delta::{Leaf, PathDelta, Rename, delta_trees, pair_renames, read_blob, root_tree};
+pub use delta::{Leaf, ObjectSource, PathDelta, Rename, delta_trees, pair_renames, read_blob, root_tree};
 pub use error::ContentError;
 pub use worktree::{WorktreeDelta, WorktreeRequest, delta_worktree, read_worktree};
