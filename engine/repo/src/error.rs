@@ -1,7 +1,7 @@
 //! What can go wrong above the store: each variant names the argument or the object, and has a stable code.
 
 use crate::content::ContentError;
-use gemel_object::Gid;
+use gemel_object::{Family, Gid, ObjectError};
 use gemel_store::StoreError;
 use std::path::PathBuf;
 
@@ -182,13 +182,13 @@ pub enum RepoError {
         /// Objects it is about.
         ids: Vec<Gid>,
     },
-    /// Files in the way that no state holds.
-    #[error("invalid: {verb} {} unrecorded file(s): {}{}; pass --force to do it all the same", paths.len(), paths.iter().take(10).cloned().collect::<Vec<_>>().join(", "), if paths.len() > 10 { ", …" } else { "" })]
-    UnrecordedWork {
-        /// What would happen to them: "checkout would remove".
-        verb: &'static str,
-        /// The paths, ascending.
-        paths: Vec<String>,
+    /// An object that breaks a rule of its family: a text too long, too many references.
+    #[error("object error: {}: {source}", family.name())]
+    Object {
+        /// Family of the object.
+        family: Family,
+        /// The broken rule.
+        source: ObjectError,
     },
     /// A cursor that is none.
     #[error("invalid cursor {cursor:?}: {detail}")]
@@ -253,9 +253,8 @@ impl RepoError {
             RepoError::NotARepository { .. }
             | RepoError::Unresolved { .. }
             | RepoError::NoWorkspace { .. } => Code::NotFound,
-            RepoError::UntrustedStore { .. }
-            | RepoError::TrackedStore { .. }
-            | RepoError::UnrecordedWork { .. } => Code::PolicyDenied,
+            RepoError::UntrustedStore { .. } | RepoError::TrackedStore { .. } => Code::PolicyDenied,
+            RepoError::Object { source, .. } => object_code(source),
             RepoError::AlreadyExists { .. }
             | RepoError::Ambiguous { .. }
             | RepoError::WrongFamily { .. }
@@ -291,13 +290,20 @@ impl RepoError {
     }
 }
 
+fn object_code(error: &ObjectError) -> Code {
+    match error {
+        ObjectError::LimitExceeded { .. } | ObjectError::RefCountExceeded { .. } => Code::LimitExceeded,
+        _ => Code::InvalidArgument,
+    }
+}
+
 fn content_code(error: &ContentError) -> Code {
     match error {
         ContentError::SpecialFile { .. }
         | ContentError::InvalidName { .. }
         | ContentError::Collision { .. }
-        | ContentError::LinkTarget { .. }
-        | ContentError::Object { .. } => Code::InvalidArgument,
+        | ContentError::LinkTarget { .. } => Code::InvalidArgument,
+        ContentError::Object { source, .. } => object_code(source),
         ContentError::UnrecordedWork { .. } | ContentError::Protected { .. } => Code::PolicyDenied,
         ContentError::Limit { .. } => Code::LimitExceeded,
         ContentError::CorruptObject { .. } => Code::RepositoryCorrupt,

@@ -16,4 +16,4 @@ mod repo;
 
 pub use error::{Code, RepoError, Result};
 pub use facts::{Named, Omitted, Uncertainty};
-pub use repo::{InitFacts, InitOptions, Repo};
+pub use repo::{InitFacts, InitOptions, Repo, STORE_DIR};

@@ -1,15 +1,25 @@
 //! The write side: workspaces, changes, trajectories, names; and reading them back.
 
+mod agent;
 mod begin;
 mod checkout;
+mod declared;
 mod diff;
 mod finish;
+pub(crate) mod graph;
+pub(crate) mod known;
+pub(crate) mod lineage;
 mod listing;
 mod log;
+pub(crate) mod nodes;
+mod operations;
+pub(crate) mod pending;
 mod retention;
 mod show;
 mod snapshot;
-mod workspace;
+mod specs;
+pub(crate) mod view;
+pub(crate) mod workspace;
 
 pub use begin::{AbortFacts, BeginFacts, BeginOptions, abort, begin};
 pub use checkout::{CheckoutFacts, CheckoutOptions, checkout};
@@ -20,4 +30,6 @@ pub use log::{LogFacts, LogOptions, LogOrder, LogRow, OperationRow, log};
 pub use retention::{GcPlan, GcRow, gc_plan};
 pub use show::{ShowFacts, show};
 pub use snapshot::{SnapshotFacts, SnapshotOptions, snapshot};
-pub use workspace::{PendingFacts, WorkspaceFacts, change_status, workspace_list, workspace_remove};
+pub use workspace::{
+    DEFAULT_WORKSPACE, PendingFacts, WorkspaceFacts, change_status, workspace_list, workspace_remove,
+};

@@ -1,8 +1,14 @@
-//! `snapshot`: the worktree becomes a named state (workflow, sections 3.5 and 3).
+//! `snapshot`: the worktree becomes a named state (workflow, sections 3 and 3.5).
 
+use crate::content::{CaptureRequest, CompareWith, capture};
 use crate::facts::{Omitted, Progress, Uncertainty};
-use crate::{Repo, Result};
+use crate::history::view;
+use crate::history::workspace::{Workspace, record_name};
+use crate::names::{Allocator, Kind};
+use crate::{Repo, RepoError, Result};
 use gemel_object::Gid;
+use gemel_store::Refs;
+use gemel_store::refs::check_name;
 use std::path::PathBuf;
 
 /// What `snapshot` is told.
@@ -14,7 +20,7 @@ pub struct SnapshotOptions {
     pub force: bool,
     /// The workspace whose state moves; `default` when absent.
     pub workspace: Option<String>,
-    /// The directory captured; the workspace's own, else the repository root.
+    /// The directory captured, absolute; the workspace's own, else the repository root.
     pub worktree: Option<PathBuf>,
     /// Whether every file is read, whatever the stat cache says.
     pub verify: bool,
@@ -50,6 +56,67 @@ pub struct SnapshotFacts {
 /// # Errors
 /// `NameTaken`, `WorkspaceName`, `Store`, and whatever the capture refuses.
 pub fn snapshot(repo: &Repo, options: &SnapshotOptions, progress: &dyn Progress) -> Result<SnapshotFacts> {
-    let _ = (repo, options, progress);
-    unimplemented!()
+    let refs = repo.store().refs()?;
+    let workspace = Workspace::load(&refs, options.workspace.as_deref())?;
+    let label = options.label.as_deref().map(|label| format!("refs/names/{label}"));
+    if let Some(full) = &label {
+        check_name(full)?;
+    }
+    let dir = options.worktree.clone().unwrap_or_else(|| workspace.dir(repo));
+    let writer = repo.store().writer()?;
+    let request = CaptureRequest {
+        root: &dir,
+        recorded: workspace.recorded(&refs)?,
+        cache: Some(&workspace.cache_name(repo, &dir)),
+        compare_with: CompareWith::Nothing,
+        verify: options.verify,
+        limits: &repo.limits(&refs)?,
+        progress,
+    };
+    let captured = capture(repo.store(), &writer, &request)?;
+    if let Some(full) = &label {
+        check_free(&refs, full, captured.state, options.force)?;
+    }
+    writer.commit()?;
+
+    let mut transaction = repo.store().transaction()?;
+    let mut names = Allocator::new(transaction.refs());
+    let full = match label {
+        Some(full) => {
+            check_free(transaction.refs(), &full, captured.state, options.force)?;
+            full
+        }
+        None => names.next(Kind::State)?.full,
+    };
+    let name = full.trim_start_matches("refs/names/").to_owned();
+    transaction.set(full, captured.state);
+    transaction.set(record_name(&workspace.name, "state"), captured.state);
+    workspace.set_path(&mut transaction, repo, &dir)?;
+    names.save(&mut transaction);
+    transaction.commit("snapshot", options.now_ms)?;
+    Ok(SnapshotFacts {
+        state: captured.state,
+        name,
+        files: captured.files,
+        symlinks: captured.symlinks,
+        bytes: captured.bytes,
+        coherent: captured.coherent,
+        attempts: captured.attempts,
+        omitted: view::omitted(&captured.omitted),
+        uncertainty: view::capture_uncertainty(&captured),
+    })
+}
+
+/// Refuses a name that stands for something else, unless it is a label and `force` is given: numbered names are
+/// given once (workflow, section 1).
+///
+/// # Errors
+/// `NameTaken`, `Store`.
+pub(crate) fn check_free(refs: &Refs, full: &str, id: Gid, force: bool) -> Result<()> {
+    match refs.get(full)? {
+        Some(existing) if existing != id && (!force || Kind::of_name(full).is_some()) => {
+            Err(RepoError::NameTaken { name: full.to_owned(), existing })
+        }
+        _ => Ok(()),
+    }
 }

@@ -1,12 +1,20 @@
 //! Names and counters (workflow, section 1).
 
-use crate::{Repo, Result};
-use gemel_object::{Family, Gid};
+mod lookup;
+mod numbers;
+mod resolve;
+mod suggest;
+
+pub(crate) use lookup::Namer;
+pub use lookup::name_of;
+pub(crate) use numbers::{Allocator, NewName};
+pub(crate) use resolve::{Accept, resolve_in};
+pub use resolve::{resolve, resolve_as};
 
 /// Names of the local records this crate keeps beside the refs.
 pub mod local {
     /// Identity of the producer used when a command names none.
-    pub const DEFAULT_PRODUCER: &str = "local/default_producer";
+    pub const DEFAULT_PRODUCER: &str = "local/default-producer";
     /// Prefix of counters: `local/counters/<kind>`, a decimal number as text.
     pub const COUNTERS: &str = "local/counters/";
     /// Prefix of workspace records: `<name>/state`, `<name>/change`, `<name>/pending`, `<name>/path`.
@@ -14,7 +22,7 @@ pub mod local {
 }
 
 /// A thing that gets numbered names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// `I<n>`.
     Intent,
@@ -46,39 +54,69 @@ pub enum Kind {
     Producer,
 }
 
-/// Resolves an identity argument in every accepted form (workflow, section 1): full identity, ref path, name,
-/// unique prefix with or without family, `@`, `@state`, `@trajectory`.
-///
-/// # Errors
-/// `Unresolved`, `Ambiguous`, `Store`.
-pub fn resolve(repo: &Repo, text: &str) -> Result<Gid> {
-    let _ = (repo, text);
-    unimplemented!()
-}
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Kind; 14] = [
+        Kind::Intent,
+        Kind::Change,
+        Kind::State,
+        Kind::Trajectory,
+        Kind::Checkpoint,
+        Kind::Reconciliation,
+        Kind::Release,
+        Kind::Claim,
+        Kind::Evidence,
+        Kind::Residual,
+        Kind::AgentRun,
+        Kind::ContextManifest,
+        Kind::Environment,
+        Kind::Producer,
+    ];
 
-/// As [`resolve`], and the object must be of family `family`.
-///
-/// # Errors
-/// As [`resolve`]; `WrongFamily`.
-pub fn resolve_as(repo: &Repo, text: &str, family: Family) -> Result<Gid> {
-    let _ = (repo, text, family);
-    unimplemented!()
-}
+    /// Key of the counter.
+    pub fn key(self) -> &'static str {
+        self.row().0
+    }
 
-/// Resolves to a state; a change names its result, a trajectory its last result or its base, a release its state.
-///
-/// # Errors
-/// As [`resolve`]; `WrongFamily` for anything without a state.
-pub fn resolve_state(repo: &Repo, text: &str) -> Result<Gid> {
-    let _ = (repo, text);
-    unimplemented!()
-}
+    /// What stands before the number.
+    pub fn prefix(self) -> &'static str {
+        self.row().1
+    }
 
-/// The name of an object: the lowest numbered one, else the first label; `None` if no ref names it.
-///
-/// # Errors
-/// `Store`.
-pub fn name_of(repo: &Repo, id: &Gid) -> Result<Option<String>> {
-    let _ = (repo, id);
-    unimplemented!()
+    /// Namespace of the names, with its final slash.
+    pub fn namespace(self) -> &'static str {
+        self.row().2
+    }
+
+    fn row(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Kind::Intent => ("intent", "I", "refs/names/"),
+            Kind::Change => ("change", "C", "refs/names/"),
+            Kind::State => ("state", "S", "refs/names/"),
+            Kind::Trajectory => ("trajectory", "T", "refs/trajectories/"),
+            Kind::Checkpoint => ("checkpoint", "K", "refs/checkpoints/"),
+            Kind::Reconciliation => ("reconciliation", "Re", "refs/reconciliations/"),
+            Kind::Release => ("release", "Rl", "refs/releases/"),
+            Kind::Claim => ("claim", "Cl", "refs/names/"),
+            Kind::Evidence => ("evidence", "E", "refs/names/"),
+            Kind::Residual => ("residual", "R", "refs/names/"),
+            Kind::AgentRun => ("agent_run", "A", "refs/names/"),
+            Kind::ContextManifest => ("context_manifest", "M", "refs/names/"),
+            Kind::Environment => ("environment", "Env", "refs/names/"),
+            Kind::Producer => ("producer", "P", "refs/names/"),
+        }
+    }
+
+    /// Kind and number of a full ref name such as `refs/names/C12`; `None` for a label.
+    pub fn of_name(full: &str) -> Option<(Kind, u64)> {
+        let at = full.rfind(|c: char| !c.is_ascii_digit())? + 1;
+        let (stem, digits) = full.split_at_checked(at)?;
+        let number = numbers::number(digits)?;
+        let slash = stem.rfind('/')? + 1;
+        let (space, prefix) = stem.split_at_checked(slash)?;
+        Kind::ALL
+            .into_iter()
+            .find(|k| k.prefix() == prefix && k.namespace() == space)
+            .map(|kind| (kind, number))
+    }
 }

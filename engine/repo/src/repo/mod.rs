@@ -1,11 +1,19 @@
 //! Creating, finding and opening a repository.
 
+mod git_index;
+mod initial;
+mod policy;
+mod trust;
+
 use crate::{RepoError, Result};
 use gemel_object::Gid;
-use gemel_store::Store;
 use gemel_store::vfs::Vfs;
+use gemel_store::{Store, StoreError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Name of the directory that makes a folder a repository.
+pub const STORE_DIR: &str = ".gemel";
 
 /// An opened repository: the worktree root and the store beside it. Safe to share between threads.
 #[derive(Debug)]
@@ -37,32 +45,67 @@ pub struct InitFacts {
 }
 
 impl Repo {
-    /// Creates a repository in `root`, which is created if absent; a `.gemel` that holds only exchange material is
-    /// completed (workflow, section 2).
+    /// Creates a repository in `root` (absolute), which is created if absent; a `.gemel` that holds only exchange
+    /// material, or that an interrupted `init` left, is completed (workflow, section 2).
     ///
     /// # Errors
     /// `AlreadyExists`, `Invalid` (mail address without a name), `Store`.
     pub fn init(vfs: Arc<dyn Vfs>, root: &Path, options: &InitOptions) -> Result<InitFacts> {
-        let _ = (vfs, root, options);
-        unimplemented!()
+        let objects = initial::objects(options)?;
+        let dir = root.join(STORE_DIR);
+        let store = match Store::init(vfs.clone(), &dir) {
+            Ok(store) => store,
+            Err(StoreError::AlreadyExists { .. }) => {
+                let store = Store::open(vfs, &dir)?;
+                if initial::is_complete(&store)? {
+                    return Err(RepoError::AlreadyExists { path: root.to_path_buf() });
+                }
+                store
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let repo = Repo { root: root.to_path_buf(), store };
+        initial::publish(&repo, &objects, options.now_ms)?;
+        Ok(InitFacts { repo, config: objects.config.id, default_producer: objects.producer.id })
     }
 
-    /// Opens the repository whose worktree root is `root`. The caller named it: ownership is not questioned.
+    /// Opens the repository whose worktree root is `root` (absolute). The caller named it: ownership is not
+    /// questioned.
     ///
     /// # Errors
     /// `NotARepository`, `TrackedStore`, `Store` (`Legacy` for a 0.12 store).
     pub fn open(vfs: Arc<dyn Vfs>, root: &Path) -> Result<Repo> {
-        let _ = (vfs, root);
-        unimplemented!()
+        let dir = root.join(STORE_DIR);
+        let store = Store::open(vfs, &dir).map_err(|error| match error {
+            StoreError::NotARepository { .. } => RepoError::NotARepository { path: root.to_path_buf() },
+            other => RepoError::Store(other),
+        })?;
+        match git_index::tracked_store_file(root) {
+            Some(tracked) => Err(RepoError::TrackedStore { path: dir, tracked }),
+            None => Ok(Repo { root: root.to_path_buf(), store }),
+        }
     }
 
-    /// Opens the repository at `start` or in the nearest ancestor that holds a `.gemel`.
+    /// Opens the repository at `start` (absolute) or in the nearest ancestor that is one.
     ///
     /// # Errors
-    /// As [`Repo::open`]; `UntrustedStore` when the one found belongs to another user or lies in a folder everybody
-    /// may write to.
+    /// As [`Repo::open`]; `UntrustedStore` when the one found belongs to another user, or was found above `start` in
+    /// a folder everybody may write to (threat T-59).
     pub fn discover(vfs: Arc<dyn Vfs>, start: &Path) -> Result<Repo> {
-        let _ = (vfs, start);
+        for dir in start.ancestors() {
+            let found = dir.join(STORE_DIR);
+            let stat = vfs.stat(&found);
+            if !matches!(stat, Ok(Some(ref entry)) if entry.is_dir) {
+                continue;
+            }
+            let trusted = trust::check(&found, dir, dir != start);
+            match (Repo::open(vfs.clone(), dir), trusted) {
+                // A folder with exchange material only is no repository; one above it may be.
+                (Err(RepoError::NotARepository { .. }), _) => {}
+                (_, Err(reason)) => return Err(RepoError::UntrustedStore { path: found, reason }),
+                (result, Ok(())) => return result,
+            }
+        }
         Err(RepoError::NotARepository { path: start.to_path_buf() })
     }
 
