@@ -105,18 +105,18 @@ impl Files {
         };
         let run = read_run(bytes, Some(stack.journaled));
         let valid_len = stack.journal_offset + run.valid_len as u64;
-        let torn = match run.end {
-            End::Clean => false,
-            End::Torn => true,
+        match run.end {
+            // An append that was cut short never happened; the next writer cuts it off.
+            End::Clean | End::Torn => {}
             End::Damaged(detail) => return Err(corrupt(&path, valid_len, detail)),
             End::Version(found) => {
                 let (found, supported) = (u32::from(found), u32::from(super::journal::VERSION));
                 return Err(StoreError::UnknownVersion { path, found, supported });
             }
-        };
+        }
         let last = run.position.unwrap_or(stack.journaled);
         let mut tail =
-            Tail { edits: BTreeMap::new(), records: run.records.len(), valid_len, torn, journaled: last };
+            Tail { edits: BTreeMap::new(), records: run.records.len(), valid_len, journaled: last };
         for record in run.records {
             // A record that was waiting beside the tables: they hold its edits already.
             if record.sequence <= stack.folded.sequence {
@@ -151,8 +151,6 @@ pub(crate) struct Tail {
     pub(crate) records: usize,
     /// Offset in the journal behind the last intact record.
     pub(crate) valid_len: u64,
-    /// Whether an append that was cut short follows.
-    pub(crate) torn: bool,
     /// Last record in the journal.
     pub(crate) journaled: Position,
 }

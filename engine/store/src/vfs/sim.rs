@@ -1,1 +1,0 @@
-//! A disk in memory that records, stops, tears and fails each operation.
