@@ -1,8 +1,18 @@
 //! `diff`, textual dimension (workflow, section 17).
 
+use crate::content::{
+    PathDelta, WorktreeRequest, delta_trees, delta_worktree, pair_renames, read_blob, read_worktree,
+    root_tree,
+};
 use crate::facts::{Omitted, Progress, Uncertainty};
+use crate::history::states::state_of;
+use crate::history::view;
+use crate::history::workspace::Workspace;
+use crate::names::Namer;
 use crate::{Repo, Result};
-use gemel_object::Gid;
+use gemel_object::{Gid, Limits, Mode};
+use gemel_store::Refs;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 /// What `diff` is told.
@@ -56,8 +66,8 @@ pub enum DiffKind {
 /// What a path holds on one side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiffSide {
-    /// Mode: 0o100644, 0o100755 or 0o120000.
-    pub mode: u32,
+    /// File, executable file or link.
+    pub mode: Mode,
     /// The blob; stored unless the side is the working tree.
     pub blob: Gid,
 }
@@ -94,10 +104,13 @@ impl DiffFacts {
     /// The bytes an entry has on the first side; empty when it has none.
     ///
     /// # Errors
-    /// `Store`; `Invalid` when a file changed since it was compared.
+    /// `Store`; `Content` when a file changed since it was compared.
     pub fn old_bytes(&self, repo: &Repo, entry: &DiffEntry) -> Result<Vec<u8>> {
-        let _ = (repo, entry);
-        unimplemented!()
+        let path = match &entry.kind {
+            DiffKind::Renamed { from } => from,
+            _ => &entry.path,
+        };
+        bytes(repo, &self.a, path, entry.old.as_ref())
     }
 
     /// The bytes an entry has on the second side; empty when it has none.
@@ -105,16 +118,106 @@ impl DiffFacts {
     /// # Errors
     /// As [`DiffFacts::old_bytes`].
     pub fn new_bytes(&self, repo: &Repo, entry: &DiffEntry) -> Result<Vec<u8>> {
-        let _ = (repo, entry);
-        unimplemented!()
+        bytes(repo, &self.b, &entry.path, entry.new.as_ref())
     }
 }
 
-/// Compares two sides by path. Nothing is written.
+fn bytes(repo: &Repo, side: &Side, path: &str, held: Option<&DiffSide>) -> Result<Vec<u8>> {
+    match (side, held) {
+        (_, None) | (Side::Empty, _) => Ok(Vec::new()),
+        (Side::State { .. }, Some(held)) => Ok(read_blob(repo.store(), &held.blob)?),
+        (Side::Worktree { dir }, Some(held)) => {
+            Ok(read_worktree(dir, path, (held.mode, held.blob), &Limits::DEFAULT)?)
+        }
+    }
+}
+
+/// Compares two sides by path. No argument: the working tree against the workspace's state; one: that state against
+/// the working tree; two: the first against the second. Nothing is written.
 ///
 /// # Errors
 /// `Unresolved`, `WrongFamily`, `WorkspaceName`, `Store`, and whatever the capture refuses.
 pub fn diff(repo: &Repo, options: &DiffOptions, progress: &dyn Progress) -> Result<DiffFacts> {
-    let _ = (repo, options, progress);
-    unimplemented!()
+    let refs = repo.store().refs()?;
+    let workspace = Workspace::load(&refs, options.workspace.as_deref())?;
+    let recorded = workspace.recorded(&refs)?;
+    let a = match &options.a {
+        Some(text) => Some(state_of(repo, &refs, text)?),
+        None => recorded,
+    };
+    let b = options.b.as_deref().map(|text| state_of(repo, &refs, text)).transpose()?;
+    let namer = Namer::find(&refs, a.into_iter().chain(b))?;
+    let side = |state: Gid| Side::State { id: state, name: namer.get(&state) };
+    if let Some(b) = b {
+        let root = |state: Option<Gid>| state.map(|state| root_tree(repo.store(), &state)).transpose();
+        let deltas = delta_trees(repo.store(), root(a)?, root(Some(b))?)?;
+        return Ok(DiffFacts {
+            a: a.map_or(Side::Empty, side),
+            b: side(b),
+            entries: entries(&deltas),
+            omitted: Vec::new(),
+            uncertainty: Vec::new(),
+        });
+    }
+    let dir = workspace.dir(repo);
+    let delta = compare(repo, &refs, &workspace, a, progress)?;
+    Ok(DiffFacts {
+        a: a.map_or(Side::Empty, side),
+        b: Side::Worktree { dir },
+        entries: entries(&delta.changes),
+        omitted: view::omitted(&delta.omitted),
+        uncertainty: view::coherence(delta.coherent),
+    })
+}
+
+fn compare(
+    repo: &Repo,
+    refs: &Refs,
+    workspace: &Workspace,
+    against: Option<Gid>,
+    progress: &dyn Progress,
+) -> Result<crate::content::WorktreeDelta> {
+    let dir = workspace.dir(repo);
+    let request = WorktreeRequest {
+        root: &dir,
+        recorded: workspace.recorded(refs)?,
+        against,
+        cache: Some(&workspace.cache_name(repo, &dir)),
+        verify: false,
+        limits: &repo.limits(refs)?,
+        progress,
+    };
+    Ok(delta_worktree(repo.store(), &request)?)
+}
+
+/// Entries from deltas: a deletion and a creation that are a move become one, under the target.
+fn entries(deltas: &[PathDelta]) -> Vec<DiffEntry> {
+    let renames = pair_renames(deltas);
+    let sources: HashMap<usize, usize> = renames.iter().map(|rename| (rename.to, rename.from)).collect();
+    let moved: HashSet<usize> = renames.iter().map(|rename| rename.from).collect();
+    let held = |leaf: (Mode, Gid)| DiffSide { mode: leaf.0, blob: leaf.1 };
+    let mut entries = Vec::with_capacity(deltas.len());
+    for (at, delta) in deltas.iter().enumerate() {
+        if moved.contains(&at) {
+            continue;
+        }
+        let source = sources.get(&at).and_then(|from| deltas.get(*from));
+        let before = source.map_or(delta.before, |source| source.before);
+        let kind = match (source, before, delta.after) {
+            (Some(source), ..) => DiffKind::Renamed { from: source.path.clone() },
+            (None, None, _) => DiffKind::Added,
+            (None, _, None) => DiffKind::Deleted,
+            (None, Some((old, _)), Some((new, _))) if view::is_link(old) != view::is_link(new) => {
+                DiffKind::TypeChanged
+            }
+            _ => DiffKind::Modified,
+        };
+        entries.push(DiffEntry {
+            path: delta.path.clone(),
+            kind,
+            old: before.map(held),
+            new: delta.after.map(held),
+        });
+    }
+    entries
 }

@@ -162,7 +162,28 @@ impl<'s> Graph<'s> {
     }
 }
 
-/// A causal closure.
+impl Graph<'_> {
+    /// Exactly the changes named, as far as they are stored.
+    ///
+    /// # Errors
+    /// `Store`, `CorruptObject`.
+    pub(crate) fn just(&mut self, ids: impl IntoIterator<Item = Gid>) -> Result<Ancestors> {
+        let mut found = Ancestors::default();
+        for id in ids {
+            match self.change(&id)? {
+                Some(change) => {
+                    found.changes.insert(id, change);
+                }
+                None => {
+                    found.missing.insert(id);
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// A set of changes.
 #[derive(Debug, Default)]
 pub(crate) struct Ancestors {
     pub(crate) changes: HashMap<Gid, Arc<ChangeNode>>,

@@ -1,8 +1,21 @@
 //! `log`: changes, children before parents (query surface, section 4.14).
 
-use crate::facts::{Cursor, Named, Page};
-use crate::{Repo, Result};
-use gemel_object::Gid;
+use crate::facts::{Cursor, Named, Page, Uncertainty};
+use crate::history::graph::{Ancestors, Graph, stored};
+use crate::history::known::known_changes;
+use crate::history::lineage::named_trajectories;
+use crate::history::nodes;
+use crate::history::order::children_first;
+use crate::names::{Accept, Namer, resolve_in};
+use crate::{Repo, RepoError, Result};
+use gemel_object::families::{Change, Operation};
+use gemel_object::{Family, Gid};
+use gemel_store::{Refs, Store};
+use rayon::prelude::*;
+use std::collections::{HashMap, HashSet};
+
+/// Most rows of one page.
+const MAX_LIMIT: u64 = 1000;
 
 /// Which changes are listed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,14 +90,157 @@ pub struct LogFacts {
     /// Which part of the list they are.
     pub page: Page,
     /// Ancestors that are named but not stored.
-    pub uncertainty: Vec<crate::facts::Uncertainty>,
+    pub uncertainty: Vec<Uncertainty>,
 }
 
-/// Lists changes.
+/// Lists changes, children before parents; among those free to come next the newest first, then by identity.
 ///
 /// # Errors
 /// `Invalid` (limit 0), `Cursor`, `Unresolved`, `Store`.
 pub fn log(repo: &Repo, options: &LogOptions) -> Result<LogFacts> {
-    let _ = (repo, options);
-    unimplemented!()
+    if options.limit == 0 {
+        return Err(RepoError::invalid("--limit must be at least 1"));
+    }
+    let refs = repo.store().refs()?;
+    let mut graph = Graph::new(repo.store());
+    let set = changes_of(repo, &refs, &mut graph, options)?;
+    let order = children_first(&set);
+    let (start, notice) = start(&order, options.cursor.as_ref());
+    let limit = usize::try_from(options.limit.min(MAX_LIMIT)).unwrap_or(usize::MAX);
+    let capped = options.limit > MAX_LIMIT;
+    let rows: Vec<Gid> = order.iter().skip(start).take(limit).copied().collect();
+    let end = start + rows.len();
+    let next = rows
+        .last()
+        .filter(|_| end < order.len())
+        .map(|anchor| Cursor { anchor: *anchor, offset: end as u64 });
+    let notices = [capped.then(|| format!("limit capped at {MAX_LIMIT}")), notice];
+    Ok(LogFacts {
+        page: Page {
+            count: rows.len() as u64,
+            next,
+            notice: notices.into_iter().flatten().reduce(|a, b| format!("{a}; {b}")),
+        },
+        rows: describe(&refs, &mut graph, &rows, options.operations)?,
+        uncertainty: missing(&set),
+    })
+}
+
+/// The changes to list.
+fn changes_of(repo: &Repo, refs: &Refs, graph: &mut Graph<'_>, options: &LogOptions) -> Result<Ancestors> {
+    if let Some(text) = &options.trajectory {
+        let id = resolve_in(repo, refs, text, Accept::only(Family::Trajectory))?;
+        let sequence = graph.sequence(&id)?;
+        return graph.just(sequence);
+    }
+    match options.scope {
+        LogOrder::Head => graph.ancestors(refs.get("refs/head")?),
+        LogOrder::All => {
+            let known = known_changes(graph, refs)?;
+            graph.just(known)
+        }
+    }
+}
+
+/// Where the page starts, and what to say about it (query surface, section 1.4).
+fn start(order: &[Gid], cursor: Option<&Cursor>) -> (usize, Option<String>) {
+    let Some(cursor) = cursor else { return (0, None) };
+    let offset = usize::try_from(cursor.offset).unwrap_or(usize::MAX);
+    if offset.checked_sub(1).and_then(|at| order.get(at)) == Some(&cursor.anchor) {
+        return (offset, None);
+    }
+    match order.iter().position(|id| *id == cursor.anchor) {
+        Some(at) => (at + 1, None),
+        None => (0, Some("the row the cursor points at is gone; the list starts over".to_owned())),
+    }
+}
+
+fn missing(set: &Ancestors) -> Vec<Uncertainty> {
+    if set.missing.is_empty() {
+        return Vec::new();
+    }
+    let mut ids: Vec<Gid> = set.missing.iter().copied().collect();
+    ids.sort_unstable();
+    let reason = format!("{} change(s) are named as parents but not stored here", ids.len());
+    let ids = ids.iter().take(8).map(Gid::to_string).collect();
+    vec![Uncertainty { class: "history", ids, reason }]
+}
+
+fn describe(refs: &Refs, graph: &mut Graph<'_>, rows: &[Gid], operations: bool) -> Result<Vec<LogRow>> {
+    let store = graph.store();
+    let mut found: Vec<LogRow> =
+        rows.par_iter().map(|id| row(store, id, operations)).collect::<Result<_>>()?;
+    let states =
+        found.iter().flat_map(|row| row.input_state.iter().chain(&row.resulting_state)).map(|s| s.id);
+    let namer = Namer::find(refs, rows.iter().copied().chain(states.collect::<Vec<_>>()))?;
+    let trajectories = attribute(graph, refs, rows)?;
+    for row in &mut found {
+        row.name = namer.get(&row.id);
+        row.trajectory = trajectories.get(&row.id).cloned();
+        for state in [&mut row.input_state, &mut row.resulting_state].into_iter().flatten() {
+            state.name = namer.get(&state.id);
+        }
+    }
+    Ok(found)
+}
+
+fn row(store: &Store, id: &Gid, operations: bool) -> Result<LogRow> {
+    let unnamed = |id: Gid| Named { id, name: None };
+    let mut row = nodes::read(store, id, |object| {
+        let change = Change::view(object)?;
+        Ok(LogRow {
+            id: *id,
+            name: None,
+            summary: change.summary().to_owned(),
+            input_state: change.input_state().map(unnamed),
+            resulting_state: change.resulting_state().map(unnamed),
+            trajectory: None,
+            operations: change.operations().iter().collect(),
+            operation_rows: Vec::new(),
+            parents: change.causal_parents().iter().collect(),
+            created_at_ms: change.created_at(),
+            producer: change.producer(),
+        })
+    })?;
+    if operations {
+        let read: Result<Vec<Option<OperationRow>>> =
+            row.operations.par_iter().map(|id| stored(operation(store, id))).collect();
+        row.operation_rows = read?.into_iter().flatten().collect();
+    }
+    Ok(row)
+}
+
+fn operation(store: &Store, id: &Gid) -> Result<OperationRow> {
+    nodes::read(store, id, |object| {
+        let operation = Operation::view(object)?;
+        Ok(OperationRow {
+            id: *id,
+            op_type: operation.op_type().as_str().to_owned(),
+            path: operation.subject_path().map(str::to_owned),
+            from: operation.from().map(str::to_owned),
+        })
+    })
+}
+
+/// The trajectories whose versions list the changes (DER-08): never the one that is selected now. Where several do,
+/// the one with the highest number is taken; newest trajectories are looked at first, since newest changes are asked
+/// for most.
+fn attribute(graph: &mut Graph<'_>, refs: &Refs, changes: &[Gid]) -> Result<HashMap<Gid, Named>> {
+    let mut open: HashSet<Gid> = changes.iter().copied().collect();
+    let mut found = HashMap::new();
+    for named in named_trajectories(refs)?.into_iter().rev() {
+        if open.is_empty() {
+            break;
+        }
+        let mut next = Some(named.id);
+        let mut seen = HashSet::new();
+        while let Some(id) = next.filter(|id| !open.is_empty() && seen.insert(*id)) {
+            let Some(version) = graph.trajectory(&id)? else { break };
+            for change in version.changes.iter().filter(|change| open.remove(*change)) {
+                found.insert(*change, Named { id: named.id, name: Some(named.name.clone()) });
+            }
+            next = version.previous;
+        }
+    }
+    Ok(found)
 }

@@ -13,11 +13,13 @@ mod listing;
 mod log;
 pub(crate) mod nodes;
 mod operations;
+mod order;
 pub(crate) mod pending;
 mod retention;
 mod show;
 mod snapshot;
 mod specs;
+mod states;
 pub(crate) mod view;
 pub(crate) mod workspace;
 
@@ -30,6 +32,7 @@ pub use log::{LogFacts, LogOptions, LogOrder, LogRow, OperationRow, log};
 pub use retention::{GcPlan, GcRow, gc_plan};
 pub use show::{ShowFacts, show};
 pub use snapshot::{SnapshotFacts, SnapshotOptions, snapshot};
+pub use states::resolve_state;
 pub use workspace::{
     DEFAULT_WORKSPACE, PendingFacts, WorkspaceFacts, change_status, workspace_list, workspace_remove,
 };

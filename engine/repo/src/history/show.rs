@@ -1,5 +1,6 @@
 //! `show`: one object as it is stored.
 
+use crate::names::{Accept, Namer, resolve_in};
 use crate::{Repo, Result};
 use gemel_object::Gid;
 
@@ -19,6 +20,8 @@ pub struct ShowFacts {
 /// # Errors
 /// `Unresolved`, `Ambiguous`, `Store`.
 pub fn show(repo: &Repo, text: &str) -> Result<ShowFacts> {
-    let _ = (repo, text);
-    unimplemented!()
+    let refs = repo.store().refs()?;
+    let id = resolve_in(repo, &refs, text, Accept::ANY)?;
+    let envelope = repo.store().read(&id)?;
+    Ok(ShowFacts { id, name: Namer::find(&refs, [id])?.get(&id), envelope })
 }

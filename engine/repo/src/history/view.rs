@@ -59,6 +59,15 @@ pub(crate) fn capture_uncertainty(capture: &Capture) -> Vec<Uncertainty> {
     vec![Uncertainty { class: "capture", ids: vec![capture.state.to_string()], reason }]
 }
 
+/// Says so when files changed while they were compared.
+pub(crate) fn coherence(coherent: bool) -> Vec<Uncertainty> {
+    if coherent {
+        return Vec::new();
+    }
+    let reason = "files changed while they were read".to_owned();
+    vec![Uncertainty { class: "capture", ids: Vec::new(), reason }]
+}
+
 /// An intent with its summary; one that is not stored has none.
 ///
 /// # Errors

@@ -60,7 +60,8 @@ impl Allocator {
         }
         // A counter that does not read counts as 0.
         let record = self.refs.record(&format!("{}{}", local::COUNTERS, kind.key())).unwrap_or_default();
-        let counter = record.and_then(|bytes| number(std::str::from_utf8(&bytes).ok()?.trim_end())).unwrap_or(0);
+        let counter =
+            record.and_then(|bytes| number(std::str::from_utf8(&bytes).ok()?.trim_end())).unwrap_or(0);
         let used = match self.refs.max_number(kind.namespace().trim_end_matches('/'), kind.prefix())? {
             label if label > MAX_NUMBER => self.count_names(kind)?,
             used => used,

@@ -79,7 +79,7 @@ mod tests {
         check("t1", "T1", 1, Some(0));
         check("c1", "C12", 1, Some(1));
         check("relaese", "release", 2, Some(1));
-        check("realse", "release", 2, Some(2));
+        check("rlese", "release", 2, Some(2));
         check("x", "release", 2, None);
         check("héllo", "HÉLO", 2, Some(1));
         check("abc", "abc/def", 2, None);

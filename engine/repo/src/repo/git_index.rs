@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 /// Longest path accepted from an index.
 const MAX_PATH_BYTES: usize = 64 << 10;
 
+/// Longest name that flags tell.
+const MAX_LENGTH: u16 = 0xFFF;
+
 /// Most entries looked at.
 const MAX_ENTRIES: u32 = 100_000_000;
 
@@ -87,7 +90,8 @@ fn read_entry(input: &mut impl Read, oid_len: usize, version: u32, name: &mut Ve
         return None;
     }
     let mut fixed = 40 + oid_len + 2;
-    let extended = rest.get(oid_len)? & 0x40 != 0;
+    let flags = u16::from_be_bytes([*rest.get(oid_len)?, *rest.get(oid_len + 1)?]);
+    let extended = flags & 0x4000 != 0;
     if extended {
         input.read_exact(&mut [0; 2]).ok()?;
         fixed += 2;
@@ -95,13 +99,20 @@ fn read_entry(input: &mut impl Read, oid_len: usize, version: u32, name: &mut Ve
     if version == 4 {
         let strip = read_offset(input)?;
         name.truncate(name.len().checked_sub(strip)?);
-        return read_text(input, name);
+        read_text(input, name)?;
+        return has_length(flags, name);
     }
     name.clear();
     read_text(input, name)?;
+    has_length(flags, name)?;
     // Padded with NULs to a multiple of eight, one NUL at least; that one is read.
     let padding = 8 - (fixed + name.len()) % 8 - 1;
     input.read_exact(&mut [0; 8][..padding]).ok()
+}
+
+/// Whether the flags tell the length of the name, as far as they can.
+fn has_length(flags: u16, name: &[u8]) -> Option<()> {
+    (usize::from(flags & MAX_LENGTH) == name.len().min(usize::from(MAX_LENGTH))).then_some(())
 }
 
 /// Appends bytes up to a NUL.
@@ -144,7 +155,7 @@ mod tests {
             out.extend(0o100_644u32.to_be_bytes());
             out.extend([0; 12]);
             out.extend(vec![7; oid_len]);
-            out.extend([0, 9]);
+            out.extend(u16::try_from(path.len()).unwrap().to_be_bytes());
             if version == 4 {
                 let shared = previous.bytes().zip(path.bytes()).take_while(|(a, b)| a == b).count();
                 out.push(u8::try_from(previous.len() - shared).unwrap());
