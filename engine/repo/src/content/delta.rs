@@ -1,8 +1,13 @@
 //! What two trees differ in, by path (workflow, sections 4.4 and 17).
 
-use crate::content::error::Result;
-use gemel_object::{Gid, Mode};
+use crate::content::error::{ContentError, Result};
+use crate::content::scan::decode_tree;
+use gemel_object::families::State;
+use gemel_object::{Entry, Family, Gid, Limits, Mode, Object, ObjectError, blob_envelope};
 use gemel_store::Store;
+use rayon::prelude::*;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A file or link on one side: its mode, never `Directory`, and its blob.
 pub type Leaf = (Mode, Gid);
@@ -51,8 +56,7 @@ pub fn delta_trees(
     before: Option<Gid>,
     after: Option<Gid>,
 ) -> Result<Vec<PathDelta>> {
-    let _ = (source, before, after);
-    unimplemented!()
+    Ok(compare_trees(source, before, after)?.deltas)
 }
 
 /// The root tree of a state.
@@ -60,8 +64,9 @@ pub fn delta_trees(
 /// # Errors
 /// `Store`, `CorruptObject`.
 pub fn root_tree(store: &Store, state: &Gid) -> Result<Gid> {
-    let _ = (store, state);
-    unimplemented!()
+    let envelope = store.read(state)?;
+    let state_view = State::decode(&envelope, &Limits::DEFAULT).map_err(|error| corrupt(state, &error))?;
+    Ok(state_view.root_tree())
 }
 
 /// The body of a blob. For content of any size there is [`Store::stream_blob`].
@@ -69,13 +74,244 @@ pub fn root_tree(store: &Store, state: &Gid) -> Result<Gid> {
 /// # Errors
 /// `Store`, `CorruptObject`.
 pub fn read_blob(store: &Store, id: &Gid) -> Result<Vec<u8>> {
-    let _ = (store, id);
-    unimplemented!()
+    let mut envelope = store.read(id)?;
+    let object = Object::parse(&envelope, &Limits::DEFAULT).map_err(|error| corrupt(id, &error))?;
+    if object.family() != Family::Blob {
+        return Err(ContentError::CorruptObject { id: *id, detail: "not a blob".to_owned() });
+    }
+    let body_at = object.body_offset();
+    envelope.drain(..body_at);
+    Ok(envelope)
+}
+
+fn corrupt(id: &Gid, error: &ObjectError) -> ContentError {
+    ContentError::CorruptObject { id: *id, detail: error.to_string() }
+}
+
+/// Paths a comparison may answer.
+const MAX_PATHS: u64 = 10_000_000;
+/// Bytes of all paths together.
+const MAX_PATH_BYTES: u64 = 1 << 30;
+/// Bytes of one path.
+const MAX_PATH_LEN: usize = 1 << 20;
+
+/// What two trees differ in.
+#[derive(Debug, Default)]
+pub(crate) struct TreeDelta {
+    /// Files and links, by path.
+    pub(crate) deltas: Vec<PathDelta>,
+    /// Directories that the second side holds without content, where the first has none; by path.
+    pub(crate) empty_dirs: Vec<String>,
+}
+
+/// Two directories to be compared.
+struct Pair {
+    path: String,
+    before: Option<Gid>,
+    after: Option<Gid>,
+}
+
+/// What comparing two directories gave.
+#[derive(Default)]
+struct Compared {
+    found: TreeDelta,
+    deeper: Vec<Pair>,
+}
+
+/// As [`delta_trees`], and says which directories are empty. Level by level, all cores, no recursion; what trees that
+/// hold each other many times expand to is bounded.
+///
+/// # Errors
+/// As [`delta_trees`].
+pub(crate) fn compare_trees(
+    source: &dyn ObjectSource,
+    before: Option<Gid>,
+    after: Option<Gid>,
+) -> Result<TreeDelta> {
+    let mut all = TreeDelta::default();
+    let (mut paths, mut path_bytes) = (0u64, 0u64);
+    let mut level = vec![Pair { path: String::new(), before, after }];
+    while !level.is_empty() {
+        let mut next = Vec::new();
+        // In slices, so that a level without end meets its limit before it is in memory.
+        for slice in level.chunks(SLICE) {
+            let compared: Vec<Compared> =
+                slice.par_iter().map(|pair| compare_pair(source, pair)).collect::<Result<_>>()?;
+            for compared in compared {
+                let found = compared.found.deltas.iter().map(|delta| delta.path.len());
+                for len in found.chain(compared.deeper.iter().map(|pair| pair.path.len())) {
+                    paths += 1;
+                    path_bytes += len as u64;
+                }
+                within("paths in a tree", paths, MAX_PATHS)?;
+                within("bytes of paths in a tree", path_bytes, MAX_PATH_BYTES)?;
+                all.deltas.extend(compared.found.deltas);
+                all.empty_dirs.extend(compared.found.empty_dirs);
+                next.extend(compared.deeper);
+            }
+        }
+        level = next;
+    }
+    all.deltas.par_sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    all.empty_dirs.sort_unstable();
+    Ok(all)
+}
+
+/// Directories compared before the limits are looked at.
+const SLICE: usize = 4096;
+
+fn within(what: &str, found: u64, limit: u64) -> Result<()> {
+    if found > limit { Err(ContentError::Limit { what: what.to_owned(), found, limit }) } else { Ok(()) }
+}
+
+fn compare_pair(source: &dyn ObjectSource, pair: &Pair) -> Result<Compared> {
+    let mut compared = Compared::default();
+    if pair.before == pair.after {
+        return Ok(compared);
+    }
+    within("length of a path", pair.path.len() as u64, MAX_PATH_LEN as u64)?;
+    let before = pair.before.map(|id| Ok((id, source.read_object(&id)?))).transpose().map_err(store_error)?;
+    let after = pair.after.map(|id| Ok((id, source.read_object(&id)?))).transpose().map_err(store_error)?;
+    let mut before = entries_of(before.as_ref())?.peekable();
+    let mut after = entries_of(after.as_ref())?.peekable();
+    if pair.before.is_none() && after.peek().is_none() && !pair.path.is_empty() {
+        compared.found.empty_dirs.push(pair.path.clone());
+    }
+    loop {
+        let order = match (before.peek(), after.peek()) {
+            (None, None) => return Ok(compared),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(one), Some(other)) => one.name.as_bytes().cmp(other.name.as_bytes()),
+        };
+        let old = if order == Ordering::Greater { None } else { before.next() };
+        let new = if order == Ordering::Less { None } else { after.next() };
+        compared.note(&pair.path, old, new);
+    }
+}
+
+fn store_error(error: gemel_store::StoreError) -> ContentError {
+    ContentError::Store(error)
+}
+
+fn entries_of(read: Option<&(Gid, Vec<u8>)>) -> Result<impl Iterator<Item = Entry<'_>>> {
+    let tree = read.map(|(id, envelope)| decode_tree(id, envelope)).transpose()?;
+    Ok(tree.into_iter().flatten())
+}
+
+impl Compared {
+    /// Notes what one name is on both sides.
+    fn note(&mut self, dir: &str, old: Option<Entry<'_>>, new: Option<Entry<'_>>) {
+        let Some(name) = old.as_ref().or(new.as_ref()).map(|entry| entry.name) else { return };
+        let path = if dir.is_empty() { name.to_owned() } else { format!("{dir}/{name}") };
+        let tree = |entry: &Option<Entry<'_>>| {
+            entry.as_ref().filter(|entry| entry.mode == Mode::Directory).map(|entry| entry.target)
+        };
+        let leaf = |entry: &Option<Entry<'_>>| {
+            let entry = entry.as_ref().filter(|entry| entry.mode != Mode::Directory)?;
+            Some((entry.mode, entry.target))
+        };
+        let (before, after) = (leaf(&old), leaf(&new));
+        let (tree_before, tree_after) = (tree(&old), tree(&new));
+        if before != after {
+            self.found.deltas.push(PathDelta { path: path.clone(), before, after });
+        }
+        if tree_before != tree_after {
+            self.deeper.push(Pair { path, before: tree_before, after: tree_after });
+        }
+    }
 }
 
 /// Pairs deleted and created paths of the same mode and blob: equal base names first, then path order; empty files
 /// never (workflow, section 4.4). Ascending by target.
 pub fn pair_renames(deltas: &[PathDelta]) -> Vec<Rename> {
-    let _ = deltas;
-    unimplemented!()
+    let empty = blob_envelope(&[], &Limits::DEFAULT).ok().map(|blob| blob.id);
+    let mut groups: BTreeMap<Leaf, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
+    for (position, delta) in deltas.iter().enumerate() {
+        match (delta.before, delta.after) {
+            (Some(gone), None) if Some(gone.1) != empty => groups.entry(gone).or_default().0.push(position),
+            (None, Some(new)) if Some(new.1) != empty => groups.entry(new).or_default().1.push(position),
+            _ => {}
+        }
+    }
+    let mut renames = Vec::new();
+    for (mut gone, mut new) in groups.into_values().filter(|(gone, new)| !gone.is_empty() && !new.is_empty()) {
+        gone.sort_by(|a, b| deltas[*a].path.cmp(&deltas[*b].path));
+        new.sort_by(|a, b| deltas[*a].path.cmp(&deltas[*b].path));
+        pair_group(deltas, gone, new, &mut renames);
+    }
+    renames.sort_by(|a, b| deltas[a.to].path.cmp(&deltas[b.to].path));
+    renames
+}
+
+/// Pairs the paths of one content, both lists by path.
+fn pair_group(deltas: &[PathDelta], gone: Vec<usize>, new: Vec<usize>, renames: &mut Vec<Rename>) {
+    let mut by_name: BTreeMap<&str, VecDeque<usize>> = BTreeMap::new();
+    for to in &new {
+        by_name.entry(base_name(&deltas[*to].path)).or_default().push_back(*to);
+    }
+    let mut taken = BTreeSet::new();
+    let mut left = Vec::new();
+    for from in gone {
+        match by_name.get_mut(base_name(&deltas[from].path)).and_then(VecDeque::pop_front) {
+            Some(to) => {
+                taken.insert(to);
+                renames.push(Rename { from, to });
+            }
+            None => left.push(from),
+        }
+    }
+    let rest = new.into_iter().filter(|to| !taken.contains(to));
+    renames.extend(left.into_iter().zip(rest).map(|(from, to)| Rename { from, to }));
+}
+
+fn base_name(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blob(content: &str) -> Leaf {
+        (Mode::File, blob_envelope(content.as_bytes(), &Limits::DEFAULT).unwrap().id)
+    }
+
+    fn renamed(list: &[(&str, &str, bool)]) -> Vec<(String, String)> {
+        let delta = |&(path, content, new): &(&str, &str, bool)| {
+            let leaf = Some(blob(content));
+            let (before, after) = if new { (None, leaf) } else { (leaf, None) };
+            PathDelta { path: path.to_owned(), before, after }
+        };
+        let deltas: Vec<_> = list.iter().map(delta).collect();
+        let text = |at: usize| deltas[at].path.clone();
+        pair_renames(&deltas).iter().map(|rename| (text(rename.from), text(rename.to))).collect()
+    }
+
+    #[test]
+    fn equal_names_first_then_path_order_and_empty_files_never() {
+        let pairs = renamed(&[
+            ("a/one", "x", false),
+            ("a/two", "x", false),
+            ("b/zwei", "x", true),
+            ("c/one", "x", true),
+            ("gone", "", false),
+            ("new", "", true),
+            ("odd", "y", false),
+        ]);
+        let pair = |from: &str, to: &str| (from.to_owned(), to.to_owned());
+        assert_eq!(pairs, [pair("a/two", "b/zwei"), pair("a/one", "c/one")]);
+    }
+
+    #[test]
+    fn five_renames_are_five() {
+        let mut list = Vec::new();
+        for (from, content) in [("e", "1"), ("d", "2"), ("c", "3"), ("b", "4"), ("a", "5")] {
+            list.push((from, content, false));
+        }
+        for (to, content) in [("v", "3"), ("w", "1"), ("x", "5"), ("y", "2"), ("z", "4")] {
+            list.push((to, content, true));
+        }
+        assert_eq!(renamed(&list).len(), 5);
+    }
 }

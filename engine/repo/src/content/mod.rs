@@ -3,6 +3,7 @@
 //! Knows files, ignore rules, trees and lines of text. Knows nothing of refs, changes or workspaces: the caller says
 //! which state is recorded for a directory and what its stat cache is called. Reads no clock.
 
+mod build;
 mod capture;
 mod checkout;
 mod delta;
@@ -10,6 +11,7 @@ pub mod diff;
 mod disk;
 mod error;
 mod ignore;
+mod read;
 mod scan;
 mod worktree;
 

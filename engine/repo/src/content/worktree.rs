@@ -1,10 +1,14 @@
 //! What a directory differs in from the recorded state, without writing objects (workflow, sections 10 and 17).
 
+use crate::content::build::{Overlay, Stored, build, object_failure, settle};
 use crate::content::capture::Omission;
-use crate::content::delta::PathDelta;
-use crate::content::error::Result;
-use crate::facts::Progress;
-use gemel_object::{Gid, Limits, Mode};
+use crate::content::delta::{PathDelta, delta_trees, root_tree};
+use crate::content::disk::{Dir, Kind, is_absent};
+use crate::content::error::{ContentError, Result};
+use crate::content::read::{HashOnly, resolve};
+use crate::content::scan::{CachedDir, Leaf, Scan, ScanRequest, load, scan};
+use crate::facts::{Progress, Stage};
+use gemel_object::{EnvelopeHasher, Gid, Limits, Mode, blob_header};
 use gemel_store::Store;
 use std::path::Path;
 
@@ -47,8 +51,69 @@ pub struct WorktreeDelta {
 /// # Errors
 /// `Io`, `Store`, `CorruptObject`, `Limit`.
 pub fn delta_worktree(store: &Store, request: &WorktreeRequest<'_>) -> Result<WorktreeDelta> {
-    let _ = (store, request);
-    unimplemented!()
+    let recorded = request.recorded.map(|state| root_tree(store, &state)).transpose()?;
+    let against = match request.against {
+        Some(state) => Some(root_tree(store, &state)?),
+        None => recorded,
+    };
+    let overlay = Overlay::new(store);
+    let (scan, root_tree) = look(store, request, recorded, &overlay)?;
+    if scan.learnt() {
+        scan.save(store, request.cache, false);
+    }
+    Ok(WorktreeDelta {
+        changes: delta_trees(&overlay, against, Some(root_tree))?,
+        root_tree,
+        coherent: !scan.disturbed,
+        omitted: scan.omitted,
+    })
+}
+
+/// Walks a directory and names everything in it, without storing anything: trees that are not recorded stay in
+/// `overlay`.
+///
+/// # Errors
+/// As [`delta_worktree`].
+pub(crate) fn look(
+    store: &Store,
+    request: &WorktreeRequest<'_>,
+    recorded: Option<Gid>,
+    overlay: &Overlay<'_>,
+) -> Result<(Scan, Gid)> {
+    let mut scan = scan(ScanRequest {
+        root: request.root,
+        recorded,
+        source: store,
+        cache: load(store, request.cache),
+        verify: request.verify,
+        store_dir: store.dir(),
+        limits: request.limits,
+    })?;
+    settle(&mut scan, &AsRecorded)?;
+    let pending = scan.pending();
+    request.progress.begin(Stage::Capture, Some(pending));
+    let read = resolve(&mut scan, &HashOnly, request.limits, request.progress);
+    request.progress.end();
+    read?;
+    let root = build(&mut scan, overlay, request.limits)?;
+    Ok((scan, root))
+}
+
+/// A directory whose tree is the recorded one can be read from the store; others have to be made.
+struct AsRecorded;
+
+impl Stored for AsRecorded {
+    fn needs_nothing(&self, cached: &CachedDir<'_>, recorded: Option<Gid>) -> Result<bool> {
+        Ok(cached.tree().is_none() || cached.tree() == recorded)
+    }
+
+    fn vouches(&self, _: &CachedDir<'_>) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn holds(&self, _: &Leaf) -> Result<bool> {
+        Ok(true)
+    }
 }
 
 /// Reads a file or link of a directory once, without following links, and checks that it is still `expected`.
@@ -56,6 +121,29 @@ pub fn delta_worktree(store: &Store, request: &WorktreeRequest<'_>) -> Result<Wo
 /// # Errors
 /// `Changed` when it is not; `Io`, `Limit`.
 pub fn read_worktree(root: &Path, path: &str, expected: (Mode, Gid), limits: &Limits) -> Result<Vec<u8>> {
-    let _ = (root, path, expected, limits);
-    unimplemented!()
+    let changed = || ContentError::Changed { path: path.to_owned() };
+    let failed = |op| move |error| ContentError::io(op, root.join(path))(error);
+    let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let base = Dir::open_root(root).map_err(failed("open"))?;
+    let dir = match base.beneath(dir.as_bytes()) {
+        Err(error) if is_absent(&error) => return Err(changed()),
+        result => result.map_err(failed("open"))?,
+    };
+    let stat = dir.stat(name.as_bytes()).map_err(failed("stat"))?;
+    let stat = stat.filter(|stat| stat.kind.mode() == Some(expected.0)).ok_or_else(changed)?;
+    let bytes = if stat.kind == Kind::Link {
+        dir.read_link(name.as_bytes()).map_err(failed("read"))?
+    } else {
+        let header = blob_header(stat.size, limits).map_err(|error| object_failure(path, error))?;
+        let mut file = dir.open_file(name.as_bytes()).map_err(failed("open"))?;
+        let mut bytes = Vec::with_capacity(usize::try_from(header.body_len()).unwrap_or(0) + 1);
+        file.fill(&mut bytes).map_err(failed("read"))?;
+        bytes
+    };
+    let blob = blob_header(bytes.len() as u64, limits).map(|header| {
+        let mut hasher = EnvelopeHasher::new(&header);
+        hasher.update(&bytes);
+        hasher.finish()
+    });
+    if blob == Ok(expected.1) { Ok(bytes) } else { Err(changed()) }
 }
