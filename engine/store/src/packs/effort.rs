@@ -46,12 +46,12 @@ impl Default for Effort {
     }
 }
 
-/// The level for about `bytes` of plain data: what is small can afford more.
+/// The level for about `bytes` of plain data: what is small can afford more. Measured in docs/decisions/effort.md.
 pub(crate) fn level_for(bytes: u64) -> Level {
     match bytes >> 20 {
-        0..8 => 6,
-        8..128 => 3,
-        _ => 2,
+        0..64 => 6,
+        64..256 => 3,
+        _ => 1,
     }
 }
 

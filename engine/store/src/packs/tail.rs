@@ -198,7 +198,7 @@ fn next_batch(bytes: &[u8], start: u64, from: u64) -> Result<Batch, FormatError>
 /// The run of keys a foreign frame announces.
 pub(crate) fn foreign_run(frame: &Frame<'_>, first: u32) -> Result<ForeignRun, FormatError> {
     let found = frame.payload.len() as u64;
-    if found % KEY_LEN as u64 != 0 {
+    if !found.is_multiple_of(KEY_LEN as u64) {
         let expected = found - found % KEY_LEN as u64;
         return Err(FormatError::Mismatch { what: "foreign keys", expected, found });
     }
