@@ -7,6 +7,7 @@ use crate::commands;
 use crate::envelope::{self, Request};
 use crate::environment::Environment;
 use crate::error::{CliError, EXIT_BROKEN_PIPE, EXIT_ERROR, Refusal};
+use crate::guard::guarded;
 use crate::progress::Bar;
 use crate::render::Printer;
 use crate::{pager, term};
@@ -101,8 +102,10 @@ pub(crate) fn main(environment: &Environment) -> ExitCode {
             let outcome = environment.now_ms().and_then(|now_ms| {
                 let globals = &parsed.cli.globals;
                 let context = Context { environment, globals, now_ms, repo: OnceCell::new() };
-                let answer = commands::run(&context, &parsed.cli.command)?;
-                screen.show(&parsed.request, answer, context.repo.get())
+                guarded(|| {
+                    let answer = commands::run(&context, &parsed.cli.command)?;
+                    screen.show(&parsed.request, answer, context.repo.get())
+                })
             });
             outcome.unwrap_or_else(|error| screen.refuse(&parsed.request, &error))
         }

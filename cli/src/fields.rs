@@ -135,6 +135,17 @@ impl Lines<'_> {
     fn element(&self, value: &Field<'_>, index: usize, depth: usize, out: &mut Printer<'_>) {
         out.lit(&"  ".repeat(depth)).lit("- ");
         match value {
+            Field::Record(record) if is_flat(record) => {
+                for (index, field) in record.fields().enumerate() {
+                    out.lit(if index > 0 { ", " } else { "" });
+                    out.lit(&field.schema.map_or("extension", |schema| schema.name).replace('_', " "))
+                        .lit(" ");
+                    if let Some(value) = field.value() {
+                        self.value(&value, index, depth, out);
+                    }
+                }
+                out.end();
+            }
             Field::Record(record) => {
                 out.end();
                 self.record(record, depth + 1, out);
@@ -144,6 +155,11 @@ impl Lines<'_> {
     }
 
     fn scalar(&self, value: &Field<'_>, index: usize, depth: usize, out: &mut Printer<'_>) {
+        self.value(value, index, depth, out);
+        out.end();
+    }
+
+    fn value(&self, value: &Field<'_>, index: usize, depth: usize, out: &mut Printer<'_>) {
         match value {
             Field::Uint(number) => out.lit(&number.to_string()),
             Field::Sint(number) => out.lit(&number.to_string()),
@@ -157,7 +173,6 @@ impl Lines<'_> {
             Field::Gid(id) => self.reference(id, index, out),
             Field::Record(_) | Field::Array(_) => out,
         };
-        out.end();
     }
 
     /// Text of several lines keeps its lines, indented.
@@ -202,6 +217,12 @@ fn entries(record: &Record<'_>, out: &mut Printer<'_>) {
         ]);
     }
     table.print("  ", out);
+}
+
+/// Whether a record fits on a line.
+fn is_flat(record: &Record<'_>) -> bool {
+    let nested = |value: &Field<'_>| matches!(value, Field::Record(_) | Field::Array(_));
+    record.fields().filter_map(|field| field.value()).all(|value| !nested(&value))
 }
 
 fn extension_name(family: Family, tag: u8) -> Option<&'static str> {

@@ -12,6 +12,7 @@ mod envelope;
 mod environment;
 mod error;
 mod fields;
+mod guard;
 mod ids;
 mod json;
 mod pager;

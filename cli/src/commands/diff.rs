@@ -6,7 +6,6 @@ use crate::color::Style;
 use crate::error::CliError;
 use crate::json::{Json, Obj};
 use crate::render::{Printer, Table, counted};
-use gemel_object::Mode;
 use gemel_repo::Repo;
 use gemel_repo::content::diff::{Version, count, write_patch};
 use gemel_repo::history::{self, DiffEntry, DiffFacts, DiffKind, DiffOptions, DiffSide, Side};
@@ -218,8 +217,7 @@ impl Compared<'_> {
 }
 
 fn version<'v>(path: &'v str, side: &DiffSide, bytes: &'v [u8]) -> Version<'v> {
-    let mode = Mode::from_bits(u64::from(side.mode)).unwrap_or(Mode::File);
-    Version { path, mode, bytes }
+    Version { path, mode: side.mode, bytes }
 }
 
 fn mark(kind: &DiffKind) -> (Style, &'static str) {

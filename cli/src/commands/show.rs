@@ -107,13 +107,11 @@ impl View for Shown<'_> {
         if object.family() == Family::Blob && !self.compact {
             return content(object.body(), out);
         }
-        out.paint(Style::Bold, object.family().name())
-            .lit(" ")
-            .paint(Style::Id, &self.facts.id.to_string())
-            .end();
+        out.paint(Style::Bold, object.family().name()).lit(" ");
         if let Some(name) = &self.facts.name {
-            out.lit("  name: ").paint(Style::Name, name).end();
+            out.paint(Style::Name, name).lit(" ");
         }
+        out.paint(Style::Id, &self.facts.id.to_string()).end();
         fields::human(&object, self.repo, out);
     }
 }

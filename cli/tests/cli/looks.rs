@@ -106,3 +106,29 @@ fn stored_text_keeps_its_line() {
     assert!(log.contains("first line …"), "{log}");
     assert!(sandbox.ok(&["show", "C1"]).out.contains("second line"));
 }
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_quietly_and_harms_nothing() {
+    use rustix::process::{Pid, Signal, kill_process};
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Stdio;
+    use std::time::Duration;
+    let sandbox = Sandbox::with_changes();
+    for file in 0..400 {
+        sandbox.write(&format!("many/{file}"), &format!("{file}\n").repeat(2000));
+    }
+    for wait_ms in [1, 5, 15, 40, 80] {
+        let mut command = sandbox.command(&["snapshot"]);
+        let child =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+        std::thread::sleep(Duration::from_millis(wait_ms));
+        let pid = Pid::from_raw(child.id().try_into().expect("a process")).expect("a process");
+        kill_process(pid, Signal::INT).expect("it is ours");
+        let output = child.wait_with_output().expect("it ends");
+        assert!(output.status.success() || output.status.signal() == Some(2), "{output:?}");
+        assert!(output.stderr.is_empty(), "{output:?}");
+        sandbox.ok(&["fsck"]);
+    }
+    sandbox.ok(&["snapshot", "--label", "after"]);
+}
