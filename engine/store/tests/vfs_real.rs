@@ -75,7 +75,8 @@ fn temporary_names_differ() {
 fn a_pipe_is_refused_without_waiting() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("pipe");
-    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
+        .unwrap();
     assert_eq!(RealDisk::new().read(&path, 9).unwrap_err().kind(), ErrorKind::InvalidData);
     assert_eq!(RealDisk::new().map(&path).unwrap_err().kind(), ErrorKind::InvalidData);
 }

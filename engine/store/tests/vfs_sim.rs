@@ -169,7 +169,10 @@ fn fails_and_goes_on() {
     again.sync().unwrap();
     disk.sync_dir(p("/")).unwrap();
     let found = outcomes(&disk, disk.ops(), "/f");
-    assert!(found.contains(&Some(b"abefgh".to_vec())) && found.contains(&Some(b"\0\0\0\0gh".to_vec())), "{found:?}");
+    assert!(
+        found.contains(&Some(b"abefgh".to_vec())) && found.contains(&Some(b"\0\0\0\0gh".to_vec())),
+        "{found:?}"
+    );
     assert_eq!(disk.syncs().total(), 2);
 }
 

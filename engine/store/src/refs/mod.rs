@@ -50,18 +50,21 @@ pub enum RefValue {
 pub type Contains = Box<dyn Fn(&Gid) -> Result<bool> + Send + Sync>;
 
 /// Creates an empty ref database in the store directory `dir` (`.gemel`), which exists. What an interrupted call
-/// left is completed. The caller syncs `dir`.
+/// left is completed, and a ref database that no transaction has changed is fine. The caller syncs `dir`.
 ///
 /// # Errors
-/// `AlreadyExists` when there is a ref database, `CorruptFile` when there are ref files but no list of them, `Io`.
+/// `AlreadyExists` when there are refs, `CorruptFile` when there are ref files but no list of them, `Io`.
 pub fn init(vfs: &Arc<dyn Vfs>, dir: &Path) -> Result<()> {
     let files = Files::new(Arc::clone(vfs), dir);
     vfs.create_dir_all(&files.dir).map_err(StoreError::io("create", &files.dir))?;
-    let present = |path: &Path| vfs.stat(path).map_err(StoreError::io("examine", path));
-    if present(&files.stack())?.is_some() {
-        return Err(StoreError::AlreadyExists { path: files.dir });
+    let stack = files.stack();
+    if vfs.stat(&stack).map_err(StoreError::io("examine", &stack))?.is_none() {
+        return publish::create_empty(&files);
     }
-    publish::create_empty(&files)
+    match files.load()?.position().sequence {
+        0 => vfs.sync_dir(&files.dir).map_err(StoreError::io("sync", &files.dir)),
+        _ => Err(StoreError::AlreadyExists { path: files.dir }),
+    }
 }
 
 /// The refs of the store directory `dir` at this moment.

@@ -36,10 +36,7 @@ pub(super) struct Contents {
 
 impl Default for Contents {
     fn default() -> Contents {
-        Contents {
-            dirs: vec![BTreeMap::new()],
-            files: Vec::new(),
-        }
+        Contents { dirs: vec![BTreeMap::new()], files: Vec::new() }
     }
 }
 
@@ -54,13 +51,8 @@ impl Contents {
             let Node::Dir(dir) = node else {
                 return Err(ErrorKind::NotADirectory.into());
             };
-            let name = name
-                .to_str()
-                .ok_or_else(|| io::Error::from(ErrorKind::InvalidInput))?;
-            node = *self
-                .dir(dir)?
-                .get(name)
-                .ok_or_else(|| io::Error::from(ErrorKind::NotFound))?;
+            let name = name.to_str().ok_or_else(|| io::Error::from(ErrorKind::InvalidInput))?;
+            node = *self.dir(dir)?.get(name).ok_or_else(|| io::Error::from(ErrorKind::NotFound))?;
         }
         Ok(node)
     }
@@ -84,15 +76,8 @@ impl Contents {
     /// Where the entry of `path` is or would be; its directory must exist.
     pub(super) fn slot(&self, path: &Path) -> io::Result<Slot> {
         let invalid = || io::Error::from(ErrorKind::InvalidInput);
-        let name = path
-            .file_name()
-            .and_then(|name| name.to_str())
-            .ok_or_else(invalid)?
-            .to_owned();
-        Ok(Slot {
-            dir: self.dir_id(path.parent().ok_or_else(invalid)?)?,
-            name,
-        })
+        let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(invalid)?.to_owned();
+        Ok(Slot { dir: self.dir_id(path.parent().ok_or_else(invalid)?)?, name })
     }
 
     pub(super) fn dir(&self, dir: DirId) -> io::Result<&BTreeMap<String, Node>> {
@@ -100,9 +85,7 @@ impl Contents {
     }
 
     pub(super) fn bytes(&self, inode: Inode) -> io::Result<&Arc<Vec<u8>>> {
-        self.files
-            .get(inode)
-            .ok_or_else(|| ErrorKind::NotFound.into())
+        self.files.get(inode).ok_or_else(|| ErrorKind::NotFound.into())
     }
 
     /// Does what an operation does, without asking whether it may.
@@ -114,18 +97,11 @@ impl Contents {
                 self.unlink(from, *node);
                 self.link(to, *node);
             }
-            Op::Exchange {
-                a: (slot_a, node_a),
-                b: (slot_b, node_b),
-            } => {
+            Op::Exchange { a: (slot_a, node_a), b: (slot_b, node_b) } => {
                 self.link(slot_a, *node_b);
                 self.link(slot_b, *node_a);
             }
-            Op::Append {
-                inode,
-                offset,
-                bytes,
-            } => self.write(*inode, *offset, bytes),
+            Op::Append { inode, offset, bytes } => self.write(*inode, *offset, bytes),
             Op::Truncate { inode, len } => {
                 if let Some(data) = self.data(*inode) {
                     data.truncate(*len);
@@ -136,11 +112,7 @@ impl Contents {
     }
 
     fn link(&mut self, slot: &Slot, node: Node) {
-        let most = if let Node::Dir(dir) = node {
-            dir.max(slot.dir)
-        } else {
-            slot.dir
-        };
+        let most = if let Node::Dir(dir) = node { dir.max(slot.dir) } else { slot.dir };
         if self.dirs.len() <= most {
             self.dirs.resize_with(most + 1, BTreeMap::new);
         }

@@ -41,14 +41,8 @@ pub(super) fn durable(log: &[Op]) -> Vec<bool> {
             Op::SyncDir { dir } => drop(dirs.insert(*dir)),
             _ => {}
         }
-        *durable = op
-            .data_of()
-            .is_none_or(|inode| files.get(&inode) == Some(&true))
-            && op
-                .entries_of()
-                .iter()
-                .flatten()
-                .all(|dir| dirs.contains(dir));
+        *durable = op.data_of().is_none_or(|inode| files.get(&inode) == Some(&true))
+            && op.entries_of().iter().flatten().all(|dir| dirs.contains(dir));
     }
     durable
 }
@@ -69,13 +63,7 @@ enum Tear {
 }
 
 impl Tear {
-    const ALL: [Tear; 5] = [
-        Tear::Cut,
-        Tear::CutLate,
-        Tear::Zeros,
-        Tear::HalfZeros,
-        Tear::HalfGarbage,
-    ];
+    const ALL: [Tear; 5] = [Tear::Cut, Tear::CutLate, Tear::Zeros, Tear::HalfZeros, Tear::HalfGarbage];
 
     fn of(self, bytes: &[u8]) -> Vec<u8> {
         let half = bytes.len() / 2;
@@ -85,10 +73,7 @@ impl Tear {
             Tear::CutLate => torn.truncate(bytes.len().saturating_sub(1)),
             Tear::Zeros => torn.fill(0),
             Tear::HalfZeros => torn[half..].fill(0),
-            Tear::HalfGarbage => torn[half..]
-                .iter_mut()
-                .enumerate()
-                .for_each(|(i, b)| *b = (i as u8) ^ 0xA5),
+            Tear::HalfGarbage => torn[half..].iter_mut().enumerate().for_each(|(i, b)| *b = (i as u8) ^ 0xA5),
         }
         torn
     }
@@ -97,52 +82,24 @@ impl Tear {
 pub(super) fn images(state: &State, k: usize) -> Vec<CrashImage> {
     let log = &state.log[..k.min(state.log.len())];
     let durable = durable(log);
-    let pending: Vec<usize> = (0..log.len())
-        .filter(|i| !durable[*i] && log[*i].is_change())
-        .collect();
-    let mut family = Family {
-        base: &state.base,
-        log,
-        durable: &durable,
-        seen: HashSet::new(),
-        images: Vec::new(),
-    };
+    let pending: Vec<usize> = (0..log.len()).filter(|i| !durable[*i] && log[*i].is_change()).collect();
+    let mut family =
+        Family { base: &state.base, log, durable: &durable, seen: HashSet::new(), images: Vec::new() };
     family.add("everything reached the disk", |_| true, None);
     family.add("only what is durable", |_| false, None);
     for one in singles(&pending) {
-        family.add(
-            &format!("of what is pending only operation {one}"),
-            |i| i == one,
-            None,
-        );
+        family.add(&format!("of what is pending only operation {one}"), |i| i == one, None);
         family.add(&format!("all but operation {one}"), |i| i != one, None);
     }
     family.add("data without entries", |i| log[i].data_of().is_some(), None);
     family.add("entries without data", |i| log[i].data_of().is_none(), None);
-    for file in pending
-        .iter()
-        .filter_map(|i| log[*i].data_of())
-        .collect::<BTreeSet<_>>()
-    {
-        family.add(
-            &format!("all but data of file {file}"),
-            |i| log[i].data_of() != Some(file),
-            None,
-        );
+    for file in pending.iter().filter_map(|i| log[*i].data_of()).collect::<BTreeSet<_>>() {
+        family.add(&format!("all but data of file {file}"), |i| log[i].data_of() != Some(file), None);
         family.tears(&pending, file);
     }
-    for dir in pending
-        .iter()
-        .flat_map(|i| log[*i].entries_of())
-        .flatten()
-        .collect::<BTreeSet<_>>()
-    {
+    for dir in pending.iter().flat_map(|i| log[*i].entries_of()).flatten().collect::<BTreeSet<_>>() {
         let outside = |i: usize| !log[i].entries_of().contains(&Some(dir));
-        family.add(
-            &format!("all but entries of directory {dir}"),
-            outside,
-            None,
-        );
+        family.add(&format!("all but entries of directory {dir}"), outside, None);
     }
     family.images
 }
@@ -150,11 +107,7 @@ pub(super) fn images(state: &State, k: usize) -> Vec<CrashImage> {
 /// The operations taken singly.
 fn singles(pending: &[usize]) -> impl Iterator<Item = usize> {
     let skip = SINGLES..pending.len().saturating_sub(SINGLES).max(SINGLES);
-    pending
-        .iter()
-        .enumerate()
-        .filter(move |(n, _)| !skip.contains(n))
-        .map(|(_, i)| *i)
+    pending.iter().enumerate().filter(move |(n, _)| !skip.contains(n)).map(|(_, i)| *i)
 }
 
 struct Family<'a> {
@@ -171,14 +124,7 @@ impl Family<'_> {
         let mut contents = self.base.clone();
         for (i, op) in self.log.iter().enumerate() {
             match (op, torn) {
-                (
-                    Op::Append {
-                        inode,
-                        offset,
-                        bytes,
-                    },
-                    Some((at, tear)),
-                ) if at == i => {
+                (Op::Append { inode, offset, bytes }, Some((at, tear))) if at == i => {
                     contents.write(*inode, *offset, &tear.of(bytes));
                 }
                 _ if self.durable[i] || reached(i) => contents.apply(op),
@@ -186,10 +132,7 @@ impl Family<'_> {
             }
         }
         if self.seen.insert(fingerprint(&contents)) {
-            self.images.push(CrashImage {
-                name: name.to_owned(),
-                contents,
-            });
+            self.images.push(CrashImage { name: name.to_owned(), contents });
         }
     }
 
@@ -204,11 +147,7 @@ impl Family<'_> {
             let torn = Some((last, tear));
             self.add(&format!("append {last} torn ({tear:?})"), |_| true, torn);
             let alone = |i: usize| log[i].data_of().is_none_or(|inode| inode == file);
-            self.add(
-                &format!("append {last} torn ({tear:?}), no other data"),
-                alone,
-                torn,
-            );
+            self.add(&format!("append {last} torn ({tear:?}), no other data"), alone, torn);
         }
     }
 }
@@ -217,19 +156,10 @@ impl Family<'_> {
 fn fingerprint(contents: &Contents) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
     for (path, node) in contents.walk() {
-        hasher
-            .update(path.as_os_str().as_encoded_bytes())
-            .update(b"\0");
+        hasher.update(path.as_os_str().as_encoded_bytes()).update(b"\0");
         if let Node::File(inode) = node {
-            let data = contents
-                .files
-                .get(inode)
-                .map(|data| data.as_slice())
-                .unwrap_or_default();
-            hasher
-                .update(b"f")
-                .update(&(data.len() as u64).to_le_bytes())
-                .update(data);
+            let data = contents.files.get(inode).map(|data| data.as_slice()).unwrap_or_default();
+            hasher.update(b"f").update(&(data.len() as u64).to_le_bytes()).update(data);
         }
     }
     hasher.finalize()

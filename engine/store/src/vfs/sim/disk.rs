@@ -24,16 +24,10 @@ impl Vfs for SimDisk {
     fn read_from(&self, path: &Path, offset: u64, max_bytes: u64) -> io::Result<Vec<u8>> {
         let state = self.alive()?;
         let data = state.contents.bytes(state.contents.inode(path)?)?;
-        let offset = usize::try_from(offset)
-            .unwrap_or(usize::MAX)
-            .min(data.len());
+        let offset = usize::try_from(offset).unwrap_or(usize::MAX).min(data.len());
         let rest = &data[offset..];
         if rest.len() as u64 > max_bytes {
-            let message = format!(
-                "{} has {} bytes, more than {max_bytes}",
-                path.display(),
-                rest.len()
-            );
+            let message = format!("{} has {} bytes, more than {max_bytes}", path.display(), rest.len());
             return Err(io::Error::new(ErrorKind::InvalidData, message));
         }
         Ok(rest.to_vec())
@@ -65,23 +59,13 @@ impl Vfs for SimDisk {
         if to.starts_with(from) && to != from {
             return Err(ErrorKind::InvalidInput.into());
         }
-        state.change(
-            "rename",
-            true,
-            Op::Rename {
-                from: from_slot,
-                to: to_slot,
-                node,
-            },
-        )
+        state.change("rename", true, Op::Rename { from: from_slot, to: to_slot, node })
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {
         let mut state = self.alive()?;
-        let op = Op::Unlink {
-            node: Node::File(state.contents.inode(path)?),
-            slot: state.contents.slot(path)?,
-        };
+        let op =
+            Op::Unlink { node: Node::File(state.contents.inode(path)?), slot: state.contents.slot(path)? };
         state.change("removal", false, op)
     }
 
@@ -91,10 +75,7 @@ impl Vfs for SimDisk {
         if !state.contents.dir(dir)?.is_empty() {
             return Err(ErrorKind::DirectoryNotEmpty.into());
         }
-        let op = Op::Unlink {
-            node: Node::Dir(dir),
-            slot: state.contents.slot(path)?,
-        };
+        let op = Op::Unlink { node: Node::Dir(dir), slot: state.contents.slot(path)? };
         state.change("removal of a directory", false, op)
     }
 
@@ -110,10 +91,7 @@ impl Vfs for SimDisk {
                 Err(e) => return Err(e),
             }
         }
-        missing
-            .into_iter()
-            .rev()
-            .try_for_each(|dir| state.make_dir(dir))
+        missing.into_iter().rev().try_for_each(|dir| state.make_dir(dir))
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
@@ -125,23 +103,15 @@ impl Vfs for SimDisk {
     fn list(&self, path: &Path) -> io::Result<Vec<Entry>> {
         let state = self.alive()?;
         let entries = state.contents.dir(state.contents.dir_id(path)?)?;
-        Ok(entries
-            .iter()
-            .map(|(name, node)| entry(&state, name, *node))
-            .collect())
+        Ok(entries.iter().map(|(name, node)| entry(&state, name, *node)).collect())
     }
 
     fn stat(&self, path: &Path) -> io::Result<Option<Entry>> {
         let state = self.alive()?;
-        let name = path
-            .file_name()
-            .and_then(|name| name.to_str())
-            .unwrap_or_default();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         match state.contents.node(path) {
             Ok(node) => Ok(Some(entry(&state, name, node))),
-            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                Ok(None)
-            }
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
             Err(e) => Err(e),
         }
     }
@@ -154,23 +124,22 @@ impl Vfs for SimDisk {
         };
         let handle = state.new_handle();
         while state.locks.contains_key(&inode) {
-            state = self
-                .shared
-                .released
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            state = self.shared.released.wait(state).unwrap_or_else(PoisonError::into_inner);
             state.alive()?;
         }
         state.locks.insert(inode, handle);
-        Ok(Box::new(SimLock {
-            disk: self.clone(),
-            inode,
-            handle,
-        }))
+        Ok(Box::new(SimLock { disk: self.clone(), inode, handle }))
     }
 
     fn temp_path(&self, dir: &Path) -> PathBuf {
-        dir.join(format!("tmp-sim-{}", self.state().new_temporary()))
+        let mut state = self.state();
+        loop {
+            // Names of an earlier process may still lie there.
+            let path = dir.join(format!("tmp-sim-{}", state.new_temporary()));
+            if state.contents.node(&path).is_err() {
+                return path;
+            }
+        }
     }
 
     fn exchange(&self, a: &Path, b: &Path) -> io::Result<()> {
@@ -178,21 +147,12 @@ impl Vfs for SimDisk {
         if state.exchanges_unsupported {
             return Err(ErrorKind::Unsupported.into());
         }
-        let of = |path: &Path| {
-            Ok::<_, io::Error>((state.contents.slot(path)?, state.contents.node(path)?))
-        };
+        let of = |path: &Path| Ok::<_, io::Error>((state.contents.slot(path)?, state.contents.node(path)?));
         let (first, second) = (of(a)?, of(b)?);
         if a.starts_with(b) || b.starts_with(a) {
             return Err(ErrorKind::InvalidInput.into());
         }
-        state.change(
-            "exchange",
-            true,
-            Op::Exchange {
-                a: first,
-                b: second,
-            },
-        )
+        state.change("exchange", true, Op::Exchange { a: first, b: second })
     }
 
     fn list_raw(&self, path: &Path) -> io::Result<Vec<RawEntry>> {
@@ -216,28 +176,13 @@ impl Vfs for SimDisk {
 
 fn entry(state: &State, name: &str, node: Node) -> Entry {
     let size_bytes = match node {
-        Node::File(inode) => state
-            .contents
-            .bytes(inode)
-            .map_or(0, |data| data.len() as u64),
+        Node::File(inode) => state.contents.bytes(inode).map_or(0, |data| data.len() as u64),
         Node::Dir(_) => 0,
     };
-    Entry {
-        name: name.to_owned(),
-        is_dir: matches!(node, Node::Dir(_)),
-        size_bytes,
-    }
+    Entry { name: name.to_owned(), is_dir: matches!(node, Node::Dir(_)), size_bytes }
 }
 
 fn raw(entry: Entry) -> RawEntry {
-    let kind = if entry.is_dir {
-        EntryKind::Dir
-    } else {
-        EntryKind::File
-    };
-    RawEntry {
-        name: entry.name.into(),
-        kind,
-        size_bytes: entry.size_bytes,
-    }
+    let kind = if entry.is_dir { EntryKind::Dir } else { EntryKind::File };
+    RawEntry { name: entry.name.into(), kind, size_bytes: entry.size_bytes }
 }

@@ -53,20 +53,11 @@ pub(super) struct SimFile {
 
 impl SimFile {
     pub(super) fn new(disk: &SimDisk, state: &mut State, inode: Inode) -> SimFile {
-        SimFile {
-            disk: disk.clone(),
-            inode,
-            handle: state.new_handle(),
-            poisoned: false,
-        }
+        SimFile { disk: disk.clone(), inode, handle: state.new_handle(), poisoned: false }
     }
 
     fn check(&self) -> io::Result<()> {
-        if self.poisoned {
-            Err(io::Error::other("an earlier sync of this file failed"))
-        } else {
-            Ok(())
-        }
+        if self.poisoned { Err(io::Error::other("an earlier sync of this file failed")) } else { Ok(()) }
     }
 }
 
@@ -77,11 +68,7 @@ impl AppendFile for SimFile {
     }
 
     fn len_bytes(&self) -> u64 {
-        self.disk
-            .state()
-            .contents
-            .bytes(self.inode)
-            .map_or(0, |data| data.len() as u64)
+        self.disk.state().contents.bytes(self.inode).map_or(0, |data| data.len() as u64)
     }
 
     fn truncate(&mut self, len_bytes: u64) -> io::Result<()> {
@@ -102,10 +89,8 @@ impl AppendFile for SimFile {
         state.alive()?;
         let data = state.contents.bytes(self.inode)?;
         let start = usize::try_from(offset).unwrap_or(usize::MAX);
-        let end = start.checked_add(buf.len()).unwrap_or(usize::MAX);
-        let found = data
-            .get(start..end)
-            .ok_or_else(|| io::Error::from(ErrorKind::UnexpectedEof))?;
+        let end = start.saturating_add(buf.len());
+        let found = data.get(start..end).ok_or_else(|| io::Error::from(ErrorKind::UnexpectedEof))?;
         buf.copy_from_slice(found);
         Ok(())
     }

@@ -99,16 +99,8 @@ impl fmt::Display for Op {
             Op::Rename { from, to, node } => write!(f, "rename {from} to {to} ({node})"),
             Op::Exchange { a, b } => write!(f, "exchange {} ({}) and {} ({})", a.0, a.1, b.0, b.1),
             Op::SyncDir { dir } => write!(f, "sync directory {dir}"),
-            Op::Append {
-                inode,
-                offset,
-                bytes,
-            } => {
-                write!(
-                    f,
-                    "append {} bytes at {offset} of file {inode}",
-                    bytes.len()
-                )
+            Op::Append { inode, offset, bytes } => {
+                write!(f, "append {} bytes at {offset} of file {inode}", bytes.len())
             }
             Op::Truncate { inode, len } => write!(f, "truncate file {inode} to {len}"),
             Op::Sync { inode } => write!(f, "sync file {inode}"),

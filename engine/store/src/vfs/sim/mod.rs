@@ -100,10 +100,7 @@ impl SimDisk {
 
     /// What operation `k` did, or `the end`.
     pub fn describe(&self, k: usize) -> String {
-        self.state()
-            .log
-            .get(k)
-            .map_or_else(|| format!("{k}: the end"), |op| format!("{k}: {op}"))
+        self.state().log.get(k).map_or_else(|| format!("{k}: the end"), |op| format!("{k}: {op}"))
     }
 
     /// Lets operation `k` and everything after it fail, reads included, as if the process had died. See
@@ -155,12 +152,7 @@ impl SimDisk {
             Node::File(inode) => state.contents.files.get(inode).map(|data| data.to_vec()),
             Node::Dir(_) => None,
         };
-        state
-            .contents
-            .walk()
-            .into_iter()
-            .filter_map(|(path, node)| Some((path, content(node)?)))
-            .collect()
+        state.contents.walk().into_iter().filter_map(|(path, node)| Some((path, content(node)?))).collect()
     }
 
     /// Puts a file with this content under `path`, whatever was there, as durable content and without an operation:
@@ -178,17 +170,8 @@ impl SimDisk {
     }
 
     fn from_contents(contents: Contents) -> SimDisk {
-        let state = State {
-            base: contents.clone(),
-            contents,
-            ..State::default()
-        };
-        SimDisk {
-            shared: Arc::new(Shared {
-                state: Mutex::new(state),
-                released: Condvar::new(),
-            }),
-        }
+        let state = State { base: contents.clone(), contents, ..State::default() };
+        SimDisk { shared: Arc::new(Shared { state: Mutex::new(state), released: Condvar::new() }) }
     }
 
     /// The state of a disk whose process lives.
@@ -200,10 +183,7 @@ impl SimDisk {
 
     fn state(&self) -> MutexGuard<'_, State> {
         // A test that panicked while holding it has failed already; others may still look.
-        self.shared
-            .state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -32,11 +32,7 @@ pub(super) struct State {
 impl State {
     /// Fails once the process has stopped.
     pub(super) fn alive(&self) -> io::Result<()> {
-        if self.stopped {
-            Err(io::Error::other(Stopped))
-        } else {
-            Ok(())
-        }
+        if self.stopped { Err(io::Error::other(Stopped)) } else { Ok(()) }
     }
 
     /// Starts an operation: the stop and the fault set for it. A full disk refuses what `needs_space`.
@@ -47,20 +43,11 @@ impl State {
         }
         self.alive()?;
         let is_full = needs_space && self.full_from.is_some_and(|k| number >= k);
-        Ok(self
-            .faults
-            .get(&number)
-            .copied()
-            .or(is_full.then_some(Fault::NoSpace)))
+        Ok(self.faults.get(&number).copied().or(is_full.then_some(Fault::NoSpace)))
     }
 
     /// Does and records an operation that has no effect when it fails.
-    pub(super) fn change(
-        &mut self,
-        what: &'static str,
-        needs_space: bool,
-        op: Op,
-    ) -> io::Result<()> {
+    pub(super) fn change(&mut self, what: &'static str, needs_space: bool, op: Op) -> io::Result<()> {
         match self.start(needs_space)? {
             None => {
                 self.perform(op);
@@ -92,14 +79,7 @@ impl State {
         }
         let slot = self.contents.slot(path)?;
         let inode = self.contents.files.len();
-        self.change(
-            "creation",
-            true,
-            Op::Link {
-                slot,
-                node: Node::File(inode),
-            },
-        )?;
+        self.change("creation", true, Op::Link { slot, node: Node::File(inode) })?;
         Ok(inode)
     }
 
@@ -113,16 +93,8 @@ impl State {
     pub(super) fn append(&mut self, inode: Inode, bytes: &[u8]) -> io::Result<()> {
         let fault = self.start(true)?;
         let offset = self.contents.bytes(inode)?.len();
-        let written = if fault.is_some() {
-            &bytes[..bytes.len() / 2]
-        } else {
-            bytes
-        };
-        self.perform(Op::Append {
-            inode,
-            offset,
-            bytes: Arc::from(written),
-        });
+        let written = if fault.is_some() { &bytes[..bytes.len() / 2] } else { bytes };
+        self.perform(Op::Append { inode, offset, bytes: Arc::from(written) });
         fault.map_or(Ok(()), |fault| Err(error_of(fault)))
     }
 
@@ -133,9 +105,7 @@ impl State {
             return Err(ErrorKind::InvalidInput.into());
         }
         if self.is_mapped_beyond(inode, len) {
-            return Err(io::Error::other(
-                "a mapped file would be shortened: a reader would be killed",
-            ));
+            return Err(io::Error::other("a mapped file would be shortened: a reader would be killed"));
         }
         self.change("truncation", false, Op::Truncate { inode, len })
     }
@@ -164,21 +134,14 @@ impl State {
                 contents.apply(op);
             }
         }
-        contents
-            .files
-            .get(inode)
-            .map(|data| data.to_vec())
-            .unwrap_or_default()
+        contents.files.get(inode).map(|data| data.to_vec()).unwrap_or_default()
     }
 
     /// Puts durable content under a path, without an operation.
     pub(super) fn overwrite(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let slot = self.contents.slot(path)?;
         let inode = self.contents.files.len().max(self.base.files.len());
-        let link = Op::Link {
-            slot,
-            node: Node::File(inode),
-        };
+        let link = Op::Link { slot, node: Node::File(inode) };
         for contents in [&mut self.base, &mut self.contents] {
             contents.apply(&link);
             contents.write(inode, 0, bytes);
@@ -197,8 +160,7 @@ impl State {
 
     fn is_mapped_beyond(&self, inode: Inode, len: usize) -> bool {
         let maps = self.maps.get(&inode).into_iter().flatten();
-        maps.filter(|(map, _)| map.strong_count() > 0)
-            .any(|(_, mapped)| *mapped > len)
+        maps.filter(|(map, _)| map.strong_count() > 0).any(|(_, mapped)| *mapped > len)
     }
 
     pub(super) fn new_handle(&mut self) -> u64 {
@@ -214,10 +176,7 @@ impl State {
 
 fn error_of(fault: Fault) -> io::Error {
     match fault {
-        Fault::NoSpace => io::Error::new(
-            ErrorKind::StorageFull,
-            "no space left on the simulated disk",
-        ),
+        Fault::NoSpace => io::Error::new(ErrorKind::StorageFull, "no space left on the simulated disk"),
         Fault::Io | Fault::IoDropsUnsynced => io::Error::other("simulated input/output error"),
     }
 }
