@@ -9,6 +9,7 @@ mod monorepo;
 mod peers;
 mod process;
 mod stored;
+mod syncs;
 mod table;
 mod tiny;
 
@@ -94,7 +95,8 @@ fn run(options: &Options, out: &mut dyn Write) -> Result<()> {
         library::lookup(options.keys, options.seed, &mut table)?;
     }
     if options.wants("syncs") {
-        library::syncs(root, options.seed, &mut table)?;
+        syncs::measure(root, 100, options.seed, &mut table)?;
+        syncs::measure(root, 3000, options.seed, &mut table)?;
     }
     if options.wants("monorepo") || options.wants("reads") {
         monorepo::measure(&git, &gemel, root, options, &mut table)?;
