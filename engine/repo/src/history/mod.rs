@@ -20,6 +20,7 @@ mod show;
 mod snapshot;
 mod specs;
 mod states;
+pub(crate) mod table;
 pub(crate) mod view;
 pub(crate) mod workspace;
 

@@ -108,39 +108,47 @@ pub(crate) fn read<T>(
 /// # Errors
 /// As [`read`].
 pub(crate) fn change(store: &Store, id: &Gid) -> Result<ChangeNode> {
-    read(store, id, |object| {
-        let change = Change::view(object)?;
-        Ok(ChangeNode {
-            id: *id,
-            intent: change.intent(),
-            input: change.input_state(),
-            result: change.resulting_state(),
-            parents: change.causal_parents().iter().collect(),
-            claims: change.claims().iter().collect(),
-            evidence: change.evidence().iter().collect(),
-            residuals: change.residuals().iter().collect(),
-            created_at_ms: change.created_at().unwrap_or(0),
-        })
+    read(store, id, |object| change_of(id, object))
+}
+
+/// # Errors
+/// `FamilyMismatch`.
+pub(crate) fn change_of(id: &Gid, object: &Object<'_>) -> Result<ChangeNode, ObjectError> {
+    let change = Change::view(object)?;
+    Ok(ChangeNode {
+        id: *id,
+        intent: change.intent(),
+        input: change.input_state(),
+        result: change.resulting_state(),
+        parents: change.causal_parents().iter().collect(),
+        claims: change.claims().iter().collect(),
+        evidence: change.evidence().iter().collect(),
+        residuals: change.residuals().iter().collect(),
+        created_at_ms: change.created_at().unwrap_or(0),
     })
 }
 
 /// # Errors
 /// As [`read`].
 pub(crate) fn trajectory(store: &Store, id: &Gid) -> Result<TrajectoryNode> {
-    read(store, id, |object| {
-        let trajectory = Trajectory::view(object)?;
-        Ok(TrajectoryNode {
-            id: *id,
-            previous: trajectory.previous(),
-            intent: trajectory.intent(),
-            base: trajectory.base_state(),
-            outcome: trajectory.outcome(),
-            changes: trajectory.added_changes().iter().collect(),
-            evidence: trajectory.added_evidence().iter().collect(),
-            residuals: trajectory.added_residuals().iter().collect(),
-            created_at_ms: trajectory.created_at(),
-            updated_at_ms: trajectory.updated_at().or(trajectory.created_at()).unwrap_or(0),
-        })
+    read(store, id, |object| trajectory_of(id, object))
+}
+
+/// # Errors
+/// `FamilyMismatch`.
+pub(crate) fn trajectory_of(id: &Gid, object: &Object<'_>) -> Result<TrajectoryNode, ObjectError> {
+    let trajectory = Trajectory::view(object)?;
+    Ok(TrajectoryNode {
+        id: *id,
+        previous: trajectory.previous(),
+        intent: trajectory.intent(),
+        base: trajectory.base_state(),
+        outcome: trajectory.outcome(),
+        changes: trajectory.added_changes().iter().collect(),
+        evidence: trajectory.added_evidence().iter().collect(),
+        residuals: trajectory.added_residuals().iter().collect(),
+        created_at_ms: trajectory.created_at(),
+        updated_at_ms: trajectory.updated_at().or(trajectory.created_at()).unwrap_or(0),
     })
 }
 

@@ -14,9 +14,11 @@ pub use resolve::{resolve, resolve_as};
 /// Names of the local records this crate keeps beside the refs.
 pub mod local {
     /// Identity of the producer used when a command names none.
-    pub const DEFAULT_PRODUCER: &str = "local/default-producer";
+    pub const DEFAULT_PRODUCER: &str = "local/default_producer";
     /// Prefix of counters: `local/counters/<kind>`, a decimal number as text.
     pub const COUNTERS: &str = "local/counters/";
+    /// Prefix of tombstones: `local/tombstones/<identity>`, the text of a pruned object's tombstone.
+    pub const TOMBSTONES: &str = "local/tombstones/";
     /// Prefix of workspace records: `<name>/state`, `<name>/change`, `<name>/pending`, `<name>/path`.
     pub const WORKTREES: &str = "local/worktrees/";
 }
