@@ -4,7 +4,7 @@ use crate::Result;
 use crate::audit::Problem;
 use gemel_object::Gid;
 use gemel_store::refs::{self, RefFinding, RefFindingKind};
-use gemel_store::{Depth, Finding, FindingKind, Store, StoreError, Visit};
+use gemel_store::{Depth, Finding, FindingKind, Store, Visit};
 use std::collections::HashSet;
 
 /// What the store says of its bytes.
@@ -27,35 +27,27 @@ pub(super) fn verify(store: &Store, visit: Visit<'_>) -> Result<BytesReport> {
         .iter()
         .filter(|finding| matches!(finding.kind, FindingKind::CorruptObject | FindingKind::InvalidObject));
     let unreadable = unreadable.filter_map(|finding| finding.id).collect();
-    let mut problems = Vec::new();
-    for finding in &packs.findings {
-        problems.push(pack_problem(store, finding)?);
-    }
+    let mut problems: Vec<Problem> = packs.findings.iter().map(pack_problem).collect();
     problems.extend(refs::verify(store.vfs(), store.dir())?.findings.iter().map(ref_problem));
     Ok(BytesReport { scanned: packs.objects, ok: packs.objects_ok, problems, unreadable })
 }
 
-fn pack_problem(store: &Store, finding: &Finding) -> Result<Problem> {
+fn pack_problem(finding: &Finding) -> Problem {
     let place = format!("{} at offset {}: {}", finding.path.display(), finding.offset_bytes, finding.detail);
     let with_id = |what: &str| match &finding.id {
         Some(id) => format!("{what} {id} in {place}"),
         None => format!("{what} in {place}"),
     };
-    Ok(match finding.kind {
+    match finding.kind {
         FindingKind::CorruptObject => Problem::error("corrupt-object", finding.id, with_id("corrupt object")),
         FindingKind::InvalidObject => Problem::error("invalid-object", finding.id, with_id("invalid object")),
         FindingKind::DamagedPack => Problem::error("damaged-pack", finding.id, with_id("damage")),
         FindingKind::Interrupted => Problem::warning("interrupted-transaction", finding.id, place),
         FindingKind::Leftover => Problem::warning("stale-temp-file", finding.id, place),
-        // An index that is not there yet is made by the next writer; one that contradicts its pack is damage.
-        FindingKind::Index => match store.vfs().stat(&finding.path) {
-            Ok(None) => Problem::warning("index-inconsistent", finding.id, place),
-            Ok(Some(_)) => Problem::error("index-inconsistent", finding.id, place),
-            Err(source) => {
-                return Err(StoreError::Io { op: "examine", path: finding.path.clone(), source }.into());
-            }
-        },
-    })
+        FindingKind::Index => Problem::error("index-inconsistent", finding.id, place),
+        // Derived, and read around: the next writer makes it again.
+        FindingKind::IndexMissing => Problem::warning("index-inconsistent", finding.id, place),
+    }
 }
 
 fn ref_problem(finding: &RefFinding) -> Problem {

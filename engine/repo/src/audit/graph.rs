@@ -9,6 +9,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+/// Ancestors looked through for one change; one further back is given the benefit of the doubt, so that the check of
+/// a long history stays linear.
+const MAX_LOOKED_BACK: usize = 1000;
+
 /// What one pass over all objects gathers. Trees and blobs leave references only.
 pub(super) struct Collected<'t> {
     table: &'t Table,
@@ -43,7 +47,7 @@ impl<'t> Collected<'t> {
         // Blobs refer to nothing, so that no cycle leads through them.
         note_refs(self.table, &self.edges, ordinal, envelope, |family| family != Family::Blob);
         let Ok(object) = Object::parse(envelope, &Limits::DEFAULT) else { return };
-        let mut lock = || self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
         match id.family() {
             Family::Change => {
                 if let Ok(node) = nodes::change_of(id, &object) {
@@ -138,6 +142,9 @@ impl Nodes {
         while let Some(id) = open.pop() {
             if !seen.insert(id) {
                 continue;
+            }
+            if seen.len() > MAX_LOOKED_BACK {
+                return None;
             }
             // A parent that is not stored could be the one.
             let ancestor = self.changes.get(&id)?;

@@ -1,7 +1,8 @@
 //! `fsck`: every byte, every reference, every record (command line, section 2.1; invariants, section 11).
 //!
 //! One pass over the packs hashes every object and hands each to the graph checks; refs, workspaces and pending
-//! records follow. Damage is a finding, never the end of the walk. Nothing is written.
+//! records follow. Damage is a finding, never the end of the walk. Repair is asked for by name and touches only what
+//! can be made again: indexes, and files nobody will use.
 
 mod bytes;
 mod graph;
@@ -11,6 +12,7 @@ use crate::facts::{Progress, Stage};
 use crate::history::table::Table;
 use crate::{Repo, Result};
 use gemel_object::Gid;
+use gemel_store::Store;
 
 /// How bad a problem is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -57,9 +59,9 @@ impl Problem {
 /// What `fsck` is told.
 #[derive(Clone, Debug, Default)]
 pub struct AuditOptions {
-    /// Whether derived files and leftovers are repaired.
+    /// Whether missing and damaged indexes are made again and leftovers are removed, before the check.
     pub repair: bool,
-    /// Whether the id index is rebuilt.
+    /// Whether every index is made again, before the check.
     pub rebuild_index: bool,
 }
 
@@ -93,9 +95,10 @@ impl AuditFacts {
 ///
 /// # Errors
 /// Only when the store cannot be looked at at all.
-pub fn run(repo: &Repo, _options: &AuditOptions, progress: &dyn Progress) -> Result<AuditFacts> {
+pub fn run(repo: &Repo, options: &AuditOptions, progress: &dyn Progress) -> Result<AuditFacts> {
     let store = repo.store();
-    let table = Table::new(store.matching(None, "", usize::MAX)?)?;
+    let (repairs, failures) = repair(store, options);
+    let table = Table::new(store.ids()?)?;
     progress.begin(Stage::Verify, Some(table.len() as u64));
     let collected = graph::Collected::new(&table);
     let report = bytes::verify(store, &|id, envelope| {
@@ -108,13 +111,33 @@ pub fn run(repo: &Repo, _options: &AuditOptions, progress: &dyn Progress) -> Res
     let mut problems = report.problems;
     problems.extend(graph::check(collected, &report.unreadable, &records.pruned));
     problems.extend(records.problems);
+    problems.extend(failures);
     problems.sort_unstable();
     problems.dedup();
     Ok(AuditFacts {
         objects_scanned: report.scanned,
         objects_ok: report.ok,
         problems,
-        repairs: Vec::new(),
+        repairs,
         journal_recovered: 0,
     })
+}
+
+/// Makes derived files again; a repair that fails is a finding.
+fn repair(store: &Store, options: &AuditOptions) -> (Vec<String>, Vec<Problem>) {
+    let (mut repairs, mut failures) = (Vec::new(), Vec::new());
+    if options.repair || options.rebuild_index {
+        match store.rebuild_indexes(options.rebuild_index) {
+            Ok(0) => {}
+            Ok(count) => repairs.push(format!("{count} pack index(es) made again")),
+            Err(error) => failures.push(Problem::error("repair-failed", None, format!("indexes: {error}"))),
+        }
+    }
+    if options.repair {
+        match store.remove_leftovers() {
+            Ok(paths) => repairs.extend(paths.iter().map(|path| format!("removed {}", path.display()))),
+            Err(error) => failures.push(Problem::error("repair-failed", None, format!("leftovers: {error}"))),
+        }
+    }
+    (repairs, failures)
 }

@@ -58,7 +58,7 @@ pub struct GcPlan {
 pub fn gc_plan(repo: &Repo, progress: &dyn Progress) -> Result<GcPlan> {
     let (store, refs) = (repo.store(), repo.store().refs()?);
     let policy = Policy::of(store, &refs)?;
-    let table = Table::new(store.matching(None, "", usize::MAX)?)?;
+    let table = Table::new(store.ids()?)?;
     let (edges, absent) = all_edges(store, &table, progress)?;
     let roots = roots(&refs)?;
     let reached = edges.reach(table.len(), roots.iter().filter_map(|id| table.find(id)));

@@ -1,6 +1,10 @@
 //! Readiness: a verdict with its reasons (object model, section 15.5).
 
-use gemel_object::Gid;
+use crate::knowledge::claims::{ClaimStatus, Derived, is_unsettled};
+use crate::knowledge::required::Combination;
+use crate::knowledge::scope::Scope;
+use gemel_object::{Gid, ResidualSeverity};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// How ready the scope is. Ordered from best to worst.
@@ -103,4 +107,62 @@ pub struct Readiness {
     pub reasons: Vec<Reason>,
     /// Name of the scope: `default`, `trajectory` or `repository`.
     pub scope: &'static str,
+}
+
+/// Judges a scope (object model, section 15.5): all reasons of all rules, the worst verdict. `statuses` are those of
+/// the scope's claims, in their order.
+pub(crate) fn judge(
+    scope: &Scope,
+    statuses: &[Derived],
+    required: &BTreeSet<Combination>,
+    satisfied: &BTreeSet<Combination>,
+    name: &'static str,
+) -> Readiness {
+    let mut reasons = Vec::new();
+    for (id, node) in scope.residuals.iter().filter(|(_, node)| is_unsettled(node.disposition)) {
+        reasons.push(Reason::Residual {
+            id: *id,
+            disposition: node.disposition.as_str().to_owned(),
+            severity: node.severity.as_str().to_owned(),
+        });
+    }
+    for (claim, derived) in scope.claims.iter().zip(statuses) {
+        let against = !derived.contradicting.is_empty();
+        let (word, rule) = match derived.status {
+            ClaimStatus::Contradicted => ("contradicted", 2),
+            ClaimStatus::PartiallySupported => ("partially supported", if against { 2 } else { 5 }),
+            ClaimStatus::Unverified => ("unverified", 5),
+            ClaimStatus::Stale => ("stale", 5),
+            ClaimStatus::Supported | ClaimStatus::Superseded => continue,
+        };
+        reasons.push(Reason::Claim { id: claim.node.id, word, rule });
+    }
+    for combination in required.difference(satisfied) {
+        reasons.push(Reason::Missing {
+            kind: combination.kind.clone(),
+            platform: combination.platform.os.clone(),
+            arch: combination.platform.arch.clone(),
+        });
+    }
+    let worst = reasons.iter().map(|reason| match reason.rule() {
+        1..=3 => Verdict::NotReady,
+        _ => Verdict::ReadyWithResiduals,
+    });
+    let verdict = worst.max().unwrap_or(Verdict::Ready);
+    if reasons.is_empty() {
+        let recorded = !scope.claims.is_empty() || !scope.residuals.is_empty();
+        reasons.push(Reason::Nothing { recorded });
+    }
+    reasons.sort_by_cached_key(|reason| (reason.rule(), reason.to_string()));
+    Readiness { verdict, reasons, scope: name }
+}
+
+/// Worst first; absent counts as medium.
+pub(crate) fn severity_rank(severity: ResidualSeverity) -> u8 {
+    match severity {
+        ResidualSeverity::Blocking => 0,
+        ResidualSeverity::High => 1,
+        ResidualSeverity::Medium => 2,
+        ResidualSeverity::Low => 3,
+    }
 }

@@ -1,10 +1,23 @@
 //! `status` (query surface, section 4.1).
 
+use crate::content::{WorktreeRequest, delta_worktree};
 use crate::facts::{Named, Omitted, PathChange, Progress, Reference, Uncertainty};
-use crate::knowledge::Readiness;
+use crate::history::lineage::named_trajectories;
+use crate::history::nodes::{ResidualNode, TrajectoryNode};
+use crate::history::view;
+use crate::history::workspace::{Workspace, is_behind};
+use crate::knowledge::claims::{ClaimStatus, Derived, Deriver, is_unsettled};
+use crate::knowledge::freshness::Judge;
+use crate::knowledge::readiness::{self, Readiness, severity_rank};
+use crate::knowledge::required::{self, EvidenceRow};
+use crate::knowledge::scope::{self, Scope, ScopeKind, ScopedClaim, current_trajectory};
+use crate::knowledge::world::World;
+use crate::names::Namer;
 use crate::{Repo, Result};
 use gemel_object::Gid;
+use gemel_store::Refs;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What `status` is told.
 #[derive(Clone, Debug, Default)]
@@ -20,7 +33,7 @@ pub struct StatusOptions {
 /// Claims of the scope by derived status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClaimCounts {
-    /// All of them.
+    /// All of the scope: those below but the superseded ones, which are left out of it.
     pub proposed: u64,
     /// `SUPPORTED`.
     pub supported: u64,
@@ -49,6 +62,8 @@ pub struct ClaimRow {
     pub status: &'static str,
     /// Rule that gave it: `8.1.1` to `8.1.5`.
     pub basis: &'static str,
+    /// `no evidence` or `no conclusive evidence`, when unverified.
+    pub unverified_reason: Option<&'static str>,
     /// Evidence for it, ascending.
     pub supporting: Vec<Gid>,
     /// Evidence against it, ascending.
@@ -85,29 +100,6 @@ pub struct WorkspaceStatus {
     pub dir: PathBuf,
 }
 
-/// Evidence by platform, or by oracle.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EvidenceRow {
-    /// Newest outcome on a platform.
-    Platform {
-        /// Operating system family.
-        platform: String,
-        /// Processor architecture.
-        arch: String,
-        /// `fail`, `pass`, `inconclusive` or `not_run`.
-        result: &'static str,
-    },
-    /// Agreement with an oracle.
-    Oracle {
-        /// Its name.
-        oracle: String,
-        /// Cases that agreed.
-        passed: u64,
-        /// Cases compared, at least 1.
-        total: u64,
-    },
-}
-
 /// Where things stand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusFacts {
@@ -139,11 +131,168 @@ pub struct StatusFacts {
     pub uncertainty: Vec<Uncertainty>,
 }
 
-/// Looks at the worktree and the recorded knowledge. Writes nothing.
+/// Looks at the worktree and the recorded knowledge. Records nothing.
 ///
 /// # Errors
 /// `EnumValue` (scope), `WorkspaceName`, `Store`, and whatever the capture refuses.
 pub fn status(repo: &Repo, options: &StatusOptions, progress: &dyn Progress) -> Result<StatusFacts> {
-    let _ = (repo, options, progress);
-    unimplemented!()
+    let kind = ScopeKind::parse(options.scope.as_deref())?;
+    let refs = repo.store().refs()?;
+    let workspace = Workspace::load(&refs, options.workspace.as_deref())?;
+    let dir = workspace.dir(repo);
+    let delta = delta_worktree(
+        repo.store(),
+        &WorktreeRequest {
+            root: &dir,
+            recorded: workspace.recorded(&refs)?,
+            against: None,
+            cache: Some(&workspace.cache_name(repo, &dir)),
+            verify: options.verify,
+            limits: &repo.limits(&refs)?,
+            progress,
+        },
+    )?;
+    let mut world = World::new(repo.store());
+    let known = Known::derive(&mut world, &refs, kind)?;
+    let head_state = refs.get("refs/state/head")?;
+    let state = head_state.or(workspace.state);
+    let named = [known.current.as_ref().map(|node| node.id), known.intent, state, workspace.state];
+    let namer = Namer::find(&refs, named.into_iter().flatten())?;
+    let intent = known.intent.map(|id| view::intent_reference(repo.store(), id, &namer)).transpose()?;
+    let mut uncertainty = view::coherence(delta.coherent);
+    uncertainty.extend(known.uncertainty);
+    Ok(StatusFacts {
+        trajectory: known.current.map(|node| Reference {
+            id: node.id,
+            name: namer.get(&node.id),
+            summary: intent.as_ref().and_then(|intent| intent.summary.clone()),
+        }),
+        intent,
+        state: state.map(|id| namer.named(id)),
+        changed: view::path_changes(&delta.changes),
+        claims: known.counts,
+        claim_list: known.claims,
+        evidence: known.evidence,
+        residuals: known.residuals,
+        previous_attempts: known.previous_attempts,
+        readiness: known.readiness,
+        workspace: WorkspaceStatus {
+            state: workspace.state.map(|id| namer.named(id)),
+            pending: workspace.pending.is_some(),
+            behind: is_behind(&mut world.graph, workspace.state.as_ref(), head_state.as_ref())?,
+            name: workspace.name,
+            dir,
+        },
+        omitted: view::omitted(&delta.omitted),
+        uncertainty,
+    })
+}
+
+/// The part of the answer that does not look at files.
+struct Known {
+    current: Option<Arc<TrajectoryNode>>,
+    intent: Option<Gid>,
+    counts: ClaimCounts,
+    claims: Vec<ClaimRow>,
+    evidence: Vec<EvidenceRow>,
+    residuals: Vec<ResidualRow>,
+    previous_attempts: u64,
+    readiness: Readiness,
+    uncertainty: Vec<Uncertainty>,
+}
+
+impl Known {
+    fn derive(world: &mut World<'_>, refs: &Refs, kind: ScopeKind) -> Result<Known> {
+        let current = current_trajectory(world, refs)?;
+        let head = refs.get("refs/head")?;
+        let head_node = head.map(|id| world.change(&id)).transpose()?.flatten();
+        let intent = match &current {
+            Some(node) => node.intent,
+            None => head_node.as_ref().and_then(|change| change.intent),
+        };
+        let (scope, versions) = scope::gather(world, refs, kind, current.as_ref())?;
+        let mut judge = Judge::new(world, head, head_node.and_then(|change| change.result))?;
+        let about = versions.residuals_about(world)?;
+        let mut deriver = Deriver { judge: &mut judge, about, uncertainty: Vec::new() };
+        let mut statuses = Vec::with_capacity(scope.claims.len());
+        for claim in &scope.claims {
+            statuses.push(deriver.derive(world, &versions, claim)?);
+        }
+        let uncertainty = deriver.uncertainty;
+        let required = required::required(world, refs)?;
+        let satisfied = required::satisfied(world, &scope)?;
+        Ok(Known {
+            readiness: readiness::judge(&scope, &statuses, &required, &satisfied, kind.as_str()),
+            evidence: required::rows(world, &scope, &required)?,
+            previous_attempts: previous_attempts(world, refs, intent)?,
+            counts: count(&statuses, scope.superseded),
+            residuals: residual_rows(&scope),
+            claims: scope
+                .claims
+                .iter()
+                .zip(statuses)
+                .map(|(claim, derived)| claim_row(claim, derived))
+                .collect(),
+            current,
+            intent,
+            uncertainty,
+        })
+    }
+}
+
+fn count(statuses: &[Derived], superseded: u64) -> ClaimCounts {
+    let mut counts = ClaimCounts { proposed: statuses.len() as u64, superseded, ..ClaimCounts::default() };
+    for derived in statuses {
+        match derived.status {
+            ClaimStatus::Supported => counts.supported += 1,
+            ClaimStatus::PartiallySupported => counts.partially_supported += 1,
+            ClaimStatus::Contradicted => counts.contradicted += 1,
+            ClaimStatus::Unverified => counts.unverified += 1,
+            ClaimStatus::Stale => counts.stale += 1,
+            ClaimStatus::Superseded => counts.superseded += 1,
+        }
+    }
+    counts
+}
+
+fn claim_row(claim: &ScopedClaim, derived: Derived) -> ClaimRow {
+    ClaimRow {
+        id: claim.node.id,
+        predicate: claim.node.predicate.clone(),
+        subject: claim.node.subject.clone(),
+        status: derived.status.as_str(),
+        basis: derived.basis,
+        unverified_reason: derived.unverified_reason,
+        supporting: derived.supporting,
+        contradicting: derived.contradicting,
+        stale: derived.stale,
+    }
+}
+
+/// Unsettled ones first; then by severity, first observation and identity (object model, section 15.4).
+fn residual_rows(scope: &Scope) -> Vec<ResidualRow> {
+    let mut nodes: Vec<_> = scope.residuals.values().collect();
+    nodes.sort_by_key(|node| {
+        (!is_unsettled(node.disposition), severity_rank(node.severity), node.first_observed_ms, node.id)
+    });
+    let row = |node: &&Arc<ResidualNode>| ResidualRow {
+        id: node.id,
+        summary: node.summary.clone(),
+        severity: node.severity.as_str().to_owned(),
+        disposition: node.disposition.as_str().to_owned(),
+    };
+    nodes.iter().map(row).collect()
+}
+
+/// Closed trajectories with the intent.
+fn previous_attempts(world: &mut World<'_>, refs: &Refs, intent: Option<Gid>) -> Result<u64> {
+    if intent.is_none() {
+        return Ok(0);
+    }
+    let mut count = 0;
+    for named in named_trajectories(refs)? {
+        let node = world.graph.trajectory(&named.id)?;
+        count += u64::from(node.is_some_and(|node| node.intent == intent && node.outcome.is_some()));
+    }
+    Ok(count)
 }
