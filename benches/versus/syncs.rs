@@ -21,7 +21,7 @@ pub(crate) fn measure(scratch: &Path, files: usize, seed: u64, table: &mut Table
     disk.create_dir_all(&dir)?;
     let mut counter = Counter { disk: disk.clone(), last: 0, files, table };
     let repo = Repo::init(Arc::new(disk), &dir, &InitOptions::default())?.repo;
-    counter.say("init", Bar::None)?;
+    counter.say("init", Bar::AtMost(BAR))?;
     let snapshot = |repo| history::snapshot(repo, &SnapshotOptions::default(), &Silent);
     snapshot(&repo)?;
     counter.say("first snapshot", Bar::AtMost(BAR))?;
