@@ -178,10 +178,10 @@ fn plain_entry(data: &[u8]) -> Option<Plain<'_>> {
     }
     let (field_len, length_at) = read_uint(record, 1, record.len()).ok()?;
     let (name_len, name_at) = read_uint(record, length_at, record.len()).ok()?;
-    if (name_at - length_at) as u64 + name_len != field_len {
+    let name_end = name_at.checked_add(usize::try_from(name_len).ok()?)?;
+    if (name_end - length_at) as u64 != field_len {
         return None;
     }
-    let name_end = name_at.checked_add(usize::try_from(name_len).ok()?)?;
     let name = record.get(name_at..name_end)?;
     let tail: &[u8; TAIL_LEN] = record.get(name_end..)?.try_into().ok()?;
     let [0x02, 0x03, m0, m1, m2, 0x03, 0x22, 0x21, ..] = *tail else { return None };
@@ -422,4 +422,106 @@ pub(crate) fn target(data: &[u8]) -> Option<(usize, Gid, usize)> {
     let value = take_bytes(&mut fields)?;
     let target = Gid::from_bytes(value.last_chunk::<GID_LEN>()?)?;
     Some((len - fields.len() - GID_LEN, target, len))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ObjectBuilder, refs_of};
+
+    fn blob(byte: u8) -> Gid {
+        Gid::new(Family::Blob, [byte; 32])
+    }
+
+    /// A tree whose second entry bears an extension.
+    fn extended() -> Encoded {
+        let mut builder = ObjectBuilder::new(Family::Tree);
+        builder.body().records(
+            0x01,
+            [("a", false), ("b", true), ("c", false)].into_iter(),
+            |entry, (name, extra)| {
+                entry
+                    .set(0x01, name)
+                    .set(0x02, u64::from(Mode::File.bits()))
+                    .set(0x03, blob(name.as_bytes()[0]));
+                if extra {
+                    entry.ext(0x80, b"note");
+                }
+            },
+        );
+        builder.finish(&Limits::DEFAULT).unwrap()
+    }
+
+    #[test]
+    fn entries_with_extensions_are_read_and_carried_over() {
+        let encoded = extended();
+        let tree = Tree::decode(&encoded.bytes, &Limits::DEFAULT).unwrap();
+        assert_eq!(tree.len(), 3);
+        let found: Vec<_> = tree.iter().map(|entry| (entry.name, entry.mode, entry.target)).collect();
+        let expected = [("a", b'a'), ("b", b'b'), ("c", b'c')];
+        assert_eq!(found, expected.map(|(name, byte)| (name, Mode::File, blob(byte))));
+        let mut builder = TreeBuilder::new();
+        tree.iter().try_for_each(|entry| builder.push_entry(&entry)).unwrap();
+        assert_eq!(builder.finish(&Limits::DEFAULT).unwrap(), encoded);
+        let refs: Vec<_> = refs_of(&encoded.bytes).map(|found| (found.gid, found.ordinal)).collect();
+        assert_eq!(refs, [(blob(b'a'), 0), (blob(b'b'), 1), (blob(b'c'), 2)]);
+    }
+
+    #[test]
+    fn the_builder_refuses_what_a_reader_refuses() {
+        let mut builder = TreeBuilder::new();
+        let tree = Gid::new(Family::Tree, [1; 32]);
+        builder.push("b", Mode::Directory, &tree).unwrap();
+        let mut refuse = |name, mode, target: &Gid, error: &str| {
+            assert_eq!(builder.push(name, mode, target).unwrap_err().name(), error, "{name:?}");
+        };
+        refuse("", Mode::File, &blob(1), "InvalidTreeName");
+        refuse("..", Mode::File, &blob(1), "InvalidTreeName");
+        refuse("c/d", Mode::File, &blob(1), "InvalidTreeName");
+        refuse("c", Mode::Directory, &blob(1), "InvalidTreeTargetFamily");
+        refuse("c", Mode::Link, &tree, "InvalidTreeTargetFamily");
+        refuse("b", Mode::File, &blob(1), "InvalidTreeOrder");
+        refuse("a", Mode::File, &blob(1), "InvalidTreeOrder");
+        builder.push("c", Mode::Executable, &blob(1)).unwrap();
+        let encoded = builder.finish(&Limits::DEFAULT).unwrap();
+        let tree = Tree::decode(&encoded.bytes, &Limits::DEFAULT).unwrap();
+        assert_eq!(tree.get("c").map(|entry| entry.mode), Some(Mode::Executable));
+        assert!(tree.get("a").is_none() && tree.get("bb").is_none());
+        builder.clear();
+        let empty = tree_envelope([], &Limits::DEFAULT).unwrap();
+        assert_eq!(builder.finish(&Limits::DEFAULT).unwrap(), empty);
+        assert_eq!(empty.bytes, b"GEML\x01\x02\x01\x00\x03\x01\x01\x00");
+    }
+
+    #[test]
+    fn the_builder_keeps_the_limits() {
+        let mut builder = TreeBuilder::new();
+        for name in ["a", "bb", "ccc"] {
+            builder.push(name, Mode::File, &blob(1)).unwrap();
+        }
+        let encoded = builder.finish(&Limits::DEFAULT).unwrap();
+        let all = Limits::DEFAULT;
+        let size = encoded.bytes.len() as u64;
+        for limits in [
+            Limits { max_object_bytes: size - 1, ..all },
+            Limits { max_record_depth: 1, ..all },
+            Limits { max_array_elements: 2, ..all },
+            Limits { max_string_bytes: 2, ..all },
+            Limits { max_refs_per_object: 2, ..all },
+        ] {
+            let written = builder.finish(&limits).unwrap_err().name();
+            assert_eq!(Object::decode(&encoded.bytes, &limits).unwrap_err().name(), written, "{limits:?}");
+        }
+    }
+
+    #[test]
+    fn modes_and_their_encoding() {
+        for mode in Mode::ALL {
+            let mut coded = Vec::new();
+            write_uint(&mut coded, u64::from(mode.bits()));
+            assert_eq!(coded, mode.coded());
+            assert_eq!(Mode::from_bits(u64::from(mode.bits())), Some(mode));
+        }
+        assert_eq!(Mode::from_bits(0o100_600), None);
+    }
 }

@@ -235,7 +235,8 @@ pub fn pair_renames(deltas: &[PathDelta]) -> Vec<Rename> {
         }
     }
     let mut renames = Vec::new();
-    for (mut gone, mut new) in groups.into_values().filter(|(gone, new)| !gone.is_empty() && !new.is_empty()) {
+    for (mut gone, mut new) in groups.into_values().filter(|(gone, new)| !gone.is_empty() && !new.is_empty())
+    {
         gone.sort_by(|a, b| deltas[*a].path.cmp(&deltas[*b].path));
         new.sort_by(|a, b| deltas[*a].path.cmp(&deltas[*b].path));
         pair_group(deltas, gone, new, &mut renames);

@@ -244,7 +244,8 @@ impl Scan {
 
     /// Number of files and links still to be read.
     pub(crate) fn pending(&self) -> u64 {
-        let of = |node: &Node| if let Content::Fresh(leaves) = &node.content { leaves.pending.len() } else { 0 };
+        let of =
+            |node: &Node| if let Content::Fresh(leaves) = &node.content { leaves.pending.len() } else { 0 };
         self.nodes.iter().map(|node| of(node) as u64).sum()
     }
 }
