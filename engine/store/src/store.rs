@@ -1,10 +1,11 @@
 //! The store: one `.gemel` directory with its packs, refs and caches.
 
 use crate::layout;
-use crate::packs::{PackSet, Writer};
+use crate::packs::{PackSet, Settled, Writer, maintain};
 use crate::vfs::{FileBytes, Vfs};
 use crate::{Refs, Result, StoreError, Transaction, refs};
 use gemel_object::{Family, Gid};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -21,6 +22,7 @@ struct Inner {
     dir: PathBuf,
     packs_dir: PathBuf,
     set: RwLock<Option<Arc<PackSet>>>,
+    settled: Arc<Settled>,
 }
 
 impl Store {
@@ -40,7 +42,8 @@ impl Store {
     pub fn open(vfs: Arc<dyn Vfs>, dir: &Path) -> Result<Store> {
         layout::check(vfs.as_ref(), dir)?;
         let packs_dir = dir.join(layout::PACKS);
-        let inner = Inner { vfs, dir: dir.to_owned(), packs_dir, set: RwLock::new(None) };
+        let inner =
+            Inner { vfs, dir: dir.to_owned(), packs_dir, set: RwLock::new(None), settled: Arc::default() };
         Ok(Store { inner: Arc::new(inner) })
     }
 
@@ -116,6 +119,22 @@ impl Store {
             || set.is_stale(self.inner.vfs.as_ref(), &self.inner.packs_dir)? && holds(&*self.refresh()?))
     }
 
+    /// Whether a ref may point to the object: it is stored behind no watermark (STO-07).
+    fn is_durable(&self, id: &Gid) -> Result<bool> {
+        let settled = self.settled()?;
+        Ok(self.fresh_set()?.packs.iter().any(|pack| pack.find_settled(id.as_bytes(), &settled).is_some()))
+    }
+
+    /// How far each pack is known to be durable: what refs say, and what this process has committed since.
+    pub(crate) fn settled(&self) -> Result<BTreeMap<u64, u64>> {
+        self.inner.settled.with(&self.refs()?)
+    }
+
+    /// Notes that a pack is durable up to `end`.
+    pub(crate) fn settle(&self, number: u64, end: u64) {
+        self.inner.settled.note(number, end);
+    }
+
     /// Length of the whole envelope in bytes; blobs are not inflated for it.
     ///
     /// # Errors
@@ -143,6 +162,36 @@ impl Store {
         self.fresh_set()?.matching(family, hex, limit)
     }
 
+    /// Writes the index of every pack whose index is missing or damaged, of all packs if `all`. Returns how many were
+    /// written; a pack at which a session works is left to it.
+    ///
+    /// # Errors
+    /// `Io`, `UnknownVersion`.
+    pub fn rebuild_indexes(&self, all: bool) -> Result<usize> {
+        maintain::rebuild_indexes(self, all)
+    }
+
+    /// Removes what stopped sessions left in the packs directory and no session works at. Returns the paths.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn remove_leftovers(&self) -> Result<Vec<PathBuf>> {
+        maintain::remove_leftovers(self)
+    }
+
+    /// Every identity stored, ascending, each once.
+    ///
+    /// # Errors
+    /// `Io`, `UnknownVersion`.
+    pub fn ids(&self) -> Result<Vec<Gid>> {
+        let set = self.fresh_set()?;
+        let keys = set.packs.iter().flat_map(|pack| pack.keys());
+        let mut ids: Vec<Gid> = keys.filter_map(|(key, _)| Gid::from_bytes(&key)).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        Ok(ids)
+    }
+
     /// Starts a writer session on a pack of its own.
     ///
     /// # Errors
@@ -168,7 +217,10 @@ impl Store {
         let guard = self.inner.vfs.lock(&lock).map_err(StoreError::io("lock", &lock))?;
         layout::close_to_older(self.inner.vfs.as_ref(), &self.inner.dir)?;
         let store = self.clone();
-        refs::begin(&self.inner.vfs, &self.inner.dir, guard, Box::new(move |id| store.contains(id)))
+        let durable = Box::new(move |id: &Gid| store.is_durable(id));
+        let settled = self.inner.settled.clone();
+        let transaction = refs::begin(&self.inner.vfs, &self.inner.dir, guard, durable)?;
+        Ok(transaction.settling(Box::new(move |refs| settled.records(refs))))
     }
 
     /// A derived file, if present: `name` is a plain file name such as `stat-default`.

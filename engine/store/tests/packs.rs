@@ -2,7 +2,7 @@
 
 use gemel_object::{Family, Gid, Limits, Mode, ObjectBuilder, blob_envelope, tree_envelope};
 use gemel_store::vfs::real::RealDisk;
-use gemel_store::{Depth, NewObject, Store, StoreError};
+use gemel_store::{Depth, NewObject, Store, StoreError, WriteReport, Writer};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,6 +12,15 @@ fn store(dir: &Path) -> Store {
     Store::init(disk.clone(), &dir).or_else(|_| Store::open(disk, &dir)).unwrap()
 }
 
+/// Commits a session and the ref transaction that makes it relied on.
+fn commit(store: &Store, writer: Writer<'_>) -> WriteReport {
+    let report = writer.commit().unwrap();
+    let mut transaction = store.transaction().unwrap();
+    transaction.set_record("local/test", report.stored_bytes.to_string().into_bytes());
+    transaction.commit("test", 0).unwrap();
+    report
+}
+
 fn blob(body: &[u8]) -> NewObject {
     let made = blob_envelope(body, &Limits::DEFAULT).unwrap();
     NewObject { id: made.id, bytes: made.bytes, base: None }
@@ -19,7 +28,9 @@ fn blob(body: &[u8]) -> NewObject {
 
 fn text(seed: u64, lines: usize) -> Vec<u8> {
     (0..lines as u64)
-        .flat_map(|i| format!("{} let value_{} = call({});\n", i, (i * seed) % 97, i * seed % 1009).into_bytes())
+        .flat_map(|i| {
+            format!("{} let value_{} = call({});\n", i, (i * seed) % 97, i * seed % 1009).into_bytes()
+        })
         .collect()
 }
 
@@ -47,7 +58,7 @@ fn small_sessions_share_a_pack_and_reopen() {
         ids.push((object.id, object.bytes.clone()));
         assert!(writer.put(object.clone()).unwrap());
         assert!(!writer.put(object).unwrap());
-        let report = writer.commit().unwrap();
+        let report = commit(&store, writer);
         assert_eq!((report.objects_new, report.objects_known), (1, 1));
     }
     let store = store(dir.path());
@@ -84,10 +95,10 @@ fn bulk_sessions_train_and_index() {
     std::thread::scope(|scope| {
         for part in objects.chunks(1000) {
             let writer = &writer;
-            scope.spawn(move || part.iter().for_each(|o| drop(writer.put(o.clone()).unwrap())));
+            scope.spawn(move || part.iter().for_each(|o| assert!(writer.put(o.clone()).unwrap())));
         }
     });
-    let report = writer.commit().unwrap();
+    let report = commit(&store, writer);
     assert_eq!(report.objects_new, 3000);
     assert!(report.stored_bytes < total as u64 / 4, "{report:?}");
     for object in &objects {
@@ -96,20 +107,22 @@ fn bulk_sessions_train_and_index() {
     assert_eq!(clean(&store), 3000);
     // The index is derived: without it the pack tells the same.
     std::fs::remove_file(dir.path().join(".gemel/packs/00000001.idx")).unwrap();
-    let again = self::store(dir.path());
+    drop(store);
+    let store = self::store(dir.path());
+    let again = store.clone();
     for object in objects.iter().step_by(97) {
         assert_eq!(again.read(&object.id).unwrap(), object.bytes);
     }
     let writer = again.writer().unwrap();
     assert!(writer.put(blob(b"one more")).unwrap());
-    writer.commit().unwrap();
+    commit(&store, writer);
     assert!(dir.path().join(".gemel/packs/00000001.idx").exists());
     assert_eq!(clean(&again), 3001);
 }
 
 fn tree(entries: &[(String, Gid)]) -> NewObject {
     let entries: Vec<(&str, Mode, Gid)> = entries.iter().map(|(n, g)| (n.as_str(), Mode::File, *g)).collect();
-    let made = tree_envelope(&entries, &Limits::DEFAULT).unwrap();
+    let made = tree_envelope(entries, &Limits::DEFAULT).unwrap();
     NewObject { id: made.id, bytes: made.bytes, base: None }
 }
 
@@ -118,7 +131,8 @@ fn versions_are_stored_as_differences() {
     let dir = tempfile::tempdir().unwrap();
     let store = store(dir.path());
     let mut body = noise(1, 30_000);
-    let mut entries: Vec<(String, Gid)> = (0..300).map(|n| (format!("f{n:04}"), blob(&noise(n, 9)).id)).collect();
+    let mut entries: Vec<(String, Gid)> =
+        (0..300).map(|n| (format!("f{n:04}"), blob(&noise(n, 9)).id)).collect();
     let (mut last_blob, mut last_tree) = (None, None);
     let (mut stored, mut kept) = (0, Vec::new());
     for n in 0..100usize {
@@ -132,7 +146,7 @@ fn versions_are_stored_as_differences() {
         let writer = store.writer().unwrap();
         writer.put(b).unwrap();
         writer.put(t).unwrap();
-        stored += writer.commit().unwrap().stored_bytes;
+        stored += commit(&store, writer).stored_bytes;
     }
     assert!(stored < 200_000, "{stored}");
     for object in &kept {
@@ -151,13 +165,13 @@ fn metadata_is_interned_and_validated() {
     writer.put(state.clone()).unwrap();
     for n in 0..5000u64 {
         let mut builder = ObjectBuilder::new(Family::State);
-        builder.gid(1, state.id);
-        builder.ext(0x80, n.to_string().as_bytes());
+        builder.body().set(1, state.id);
+        builder.body().ext(0x80, n.to_string().as_bytes());
         let made = builder.finish(&Limits::DEFAULT).unwrap();
         states.push(made.clone());
         writer.put(NewObject { id: made.id, bytes: made.bytes, base: None }).unwrap();
     }
-    let report = writer.commit().unwrap();
+    let report = commit(&store, writer);
     assert!(report.stored_bytes < 5000 * 60, "{report:?}");
     for made in states.iter().step_by(37) {
         assert_eq!(store.read(&made.id).unwrap(), made.bytes);
@@ -179,18 +193,21 @@ fn large_objects_are_streamed_and_deduplicated() {
     assert_eq!(id, blob(&body).id);
     assert!(!writer.put_blob_stream(body.len() as u64, &mut &body[..]).unwrap().1);
     for wrong in [body.len() - 1, body.len() + 1] {
-        assert!(matches!(writer.put_blob_stream(wrong as u64, &mut &body[..]), Err(StoreError::Source { .. })));
+        assert!(matches!(
+            writer.put_blob_stream(wrong as u64, &mut &body[..]),
+            Err(StoreError::Source { .. })
+        ));
     }
     assert!(writer.put(blob(b"small")).unwrap());
     assert!(writer.put(blob(&noise(8, 5 << 20))).unwrap());
-    writer.commit().unwrap();
+    commit(&store, writer);
     let mut out = Vec::new();
     assert_eq!(store.stream_blob(&id, &mut out).unwrap(), body.len() as u64);
     assert!(out == body);
     assert_eq!(clean(&store), 3);
     let writer = store.writer().unwrap();
     assert!(!writer.put_blob_stream(body.len() as u64, &mut &body[..]).unwrap().1);
-    assert_eq!(writer.commit().unwrap().stored_bytes, 0);
+    assert_eq!(commit(&store, writer).stored_bytes, 0);
 }
 
 #[test]
@@ -198,8 +215,14 @@ fn prefixes_find_what_they_abbreviate() {
     let dir = tempfile::tempdir().unwrap();
     let store = store(dir.path());
     let writer = store.writer().unwrap();
-    let ids: Vec<Gid> = (0..300).map(|n| { let o = blob(&noise(n, 10)); writer.put(o.clone()).unwrap(); o.id }).collect();
-    writer.commit().unwrap();
+    let ids: Vec<Gid> = (0..300)
+        .map(|n| {
+            let o = blob(&noise(n, 10));
+            writer.put(o.clone()).unwrap();
+            o.id
+        })
+        .collect();
+    commit(&store, writer);
     for id in &ids {
         let text = id.to_string();
         let hex = text.split_once('.').unwrap().1;
@@ -229,7 +252,7 @@ fn writers_work_beside_each_other_and_readers_see_them() {
                     let writer = store.writer().unwrap();
                     let object = blob(&text((n * 100 + round) as u64 + 1, 50));
                     writer.put(object.clone()).unwrap();
-                    writer.commit().unwrap();
+                    commit(&store, writer);
                     assert_eq!(reader.read(&object.id).unwrap(), object.bytes);
                 }
             });

@@ -2,10 +2,12 @@
 
 use super::effort::PACK_BYTES;
 use super::pack::Pack;
+use super::publish;
 use super::set::{NEW_SUFFIX, PACK_SUFFIX, PackSet, number_of, pack_name};
 use crate::vfs::{AppendFile, Vfs};
 use crate::{Result, StoreError};
 use gemel_packfmt::frame;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A locked pack file.
@@ -20,18 +22,24 @@ pub(crate) struct Claim {
 }
 
 /// Guards making and removing unpublished packs; held for an instant.
-const LOCK_NAME: &str = "lock";
+pub(crate) const LOCK_NAME: &str = "lock";
 
 /// Takes an existing pack if `reuse` allows it and one is free, else makes a new one.
 ///
 /// # Errors
 /// `Io`.
-pub(crate) fn claim(vfs: &dyn Vfs, dir: &Path, set: &PackSet, reuse: bool) -> Result<Claim> {
+pub(crate) fn claim(
+    vfs: &dyn Vfs,
+    dir: &Path,
+    set: &PackSet,
+    settled: &BTreeMap<u64, u64>,
+    reuse: bool,
+) -> Result<Claim> {
     if reuse {
         for known in &set.packs {
             if known.end() < PACK_BYTES
                 && known.is_sound()
-                && let Some(claim) = claim_existing(vfs, known)?
+                && let Some(claim) = claim_existing(vfs, known, settled)?
             {
                 return Ok(claim);
             }
@@ -40,19 +48,31 @@ pub(crate) fn claim(vfs: &dyn Vfs, dir: &Path, set: &PackSet, reuse: bool) -> Re
     create(vfs, dir)
 }
 
-fn claim_existing(vfs: &dyn Vfs, known: &Pack) -> Result<Option<Claim>> {
-    let mut file = match vfs.open_append(&known.path) {
+/// The file of a pack, locked; `None` while another session has it.
+pub(crate) fn lock_pack(vfs: &dyn Vfs, path: &Path) -> Result<Option<Box<dyn AppendFile>>> {
+    let mut file = match vfs.open_append(path) {
         Ok(file) => file,
-        // Replaced meanwhile, or on a disk that cannot be written.
+        // Replaced meanwhile.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(StoreError::io("open", &known.path)(error)),
+        Err(error) => return Err(StoreError::io("open", path)(error)),
     };
-    if !file.try_lock().map_err(StoreError::io("lock", &known.path))? {
-        return Ok(None);
-    }
+    Ok(file.try_lock().map_err(StoreError::io("lock", path))?.then_some(file))
+}
+
+fn claim_existing(vfs: &dyn Vfs, known: &Pack, settled: &BTreeMap<u64, u64>) -> Result<Option<Claim>> {
+    let Some(file) = lock_pack(vfs, &known.path)? else { return Ok(None) };
     // Others may have appended, or stopped half-way, since the set was made.
-    let Ok(pack) = Pack::open(vfs, &known.path, known.number) else { return Ok(None) };
-    let usable = pack.is_sound() && pack.end() < PACK_BYTES && pack.end() == file.len_bytes();
+    let Ok(mut pack) = Pack::open(vfs, &known.path, known.number) else { return Ok(None) };
+    // A batch no ref transaction has followed may not be durable, and what is built on it would not be either.
+    let usable = settled.get(&pack.number) == Some(&pack.end())
+        && pack.is_sound()
+        && pack.end() < PACK_BYTES
+        && pack.end() == file.len_bytes();
+    if usable && pack.lacks_index() {
+        publish::write_index(vfs, &known.path, &pack.index_content())?;
+        let Ok(indexed) = Pack::open(vfs, &known.path, known.number) else { return Ok(None) };
+        pack = indexed;
+    }
     Ok(usable.then(|| Claim { number: known.number, file, path: known.path.clone(), pack: Some(pack) }))
 }
 
@@ -79,15 +99,15 @@ fn create(vfs: &dyn Vfs, dir: &Path) -> Result<Claim> {
     Ok(Claim { number, file, path, pack: None })
 }
 
-/// Removes what a session left that ended before its first commit; one at work holds the lock.
-fn remove_if_dead(vfs: &dyn Vfs, path: &Path, number: u64) -> Result<()> {
-    let Ok(mut file) = vfs.open_append(path) else { return Ok(()) };
-    if file.try_lock().map_err(StoreError::io("lock", path))? {
-        vfs.remove_file(path).map_err(StoreError::io("remove", path))?;
-        let index = path.with_file_name(pack_name(number, ".idx"));
-        if vfs.stat(&index).is_ok_and(|found| found.is_some()) {
-            vfs.remove_file(&index).map_err(StoreError::io("remove", &index))?;
-        }
+/// Removes what a session left that ended before its first commit; one at work holds the lock. Tells whether it did.
+pub(crate) fn remove_if_dead(vfs: &dyn Vfs, path: &Path, number: u64) -> Result<bool> {
+    let Some(_locked) = lock_pack(vfs, path)? else { return Ok(false) };
+    vfs.remove_file(path).map_err(StoreError::io("remove", path))?;
+    let index = path.with_file_name(pack_name(number, ".idx"));
+    let published = path.with_file_name(pack_name(number, PACK_SUFFIX));
+    let stands = |path: &Path| vfs.stat(path).is_ok_and(|found| found.is_some());
+    if stands(&index) && !stands(&published) {
+        vfs.remove_file(&index).map_err(StoreError::io("remove", &index))?;
     }
-    Ok(())
+    Ok(true)
 }

@@ -4,15 +4,18 @@ mod claim;
 mod decode;
 mod effort;
 mod hasher;
+pub(crate) mod maintain;
 mod pack;
 mod publish;
 mod rebuild;
 mod session;
 mod set;
+mod settled;
 mod stream;
 mod tail;
 pub(crate) mod verify;
 mod writer;
 
 pub(crate) use set::PackSet;
+pub(crate) use settled::Settled;
 pub use writer::{NewObject, WriteReport, Writer};

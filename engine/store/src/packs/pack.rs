@@ -5,18 +5,19 @@ use crate::vfs::{FileBytes, Vfs};
 use crate::{Result, StoreError};
 use gemel_packfmt::codec::Dictionary;
 use gemel_packfmt::frame::{self, Frame, HEADER_LEN};
-use gemel_packfmt::index::{Index, Place, Prefixes};
+use gemel_packfmt::index::{Index, IndexBuilder, Place, Prefixes};
 use gemel_packfmt::refcode::RefCode;
 use gemel_packfmt::{FormatError, Key};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Lookups by binary search before the fst is verified and opened: a small command never pays for it.
 const FST_AFTER: u32 = 64;
-/// Longest part of a pack behind its index that is read into memory.
-const MAX_TAIL_BYTES: u64 = 1 << 30;
+/// Longest part of a pack behind its index that is read into memory. It is read, not mapped, since the session at
+/// work may take it back; a longer one means that the index is lost, and no session appends to such a pack.
+const MAX_READ_BYTES: u64 = 64 << 20;
 
 /// The fst section of a mapped index.
 struct PrefixBytes {
@@ -125,16 +126,13 @@ impl Pack {
             }
             _ => 0,
         };
-        let mut bytes = vfs.read_from(path, covered, MAX_TAIL_BYTES).map_err(StoreError::io("read", path))?;
-        let file_len_bytes = covered + bytes.len() as u64;
-        let mut start = covered;
+        let (bytes, base) = read_behind(vfs, path, covered)?;
+        let file_len_bytes = base + bytes.len() as u64;
         if index.is_none() {
             check_header(path, &bytes, number)?;
-            bytes.drain(..HEADER_LEN);
-            start = HEADER_LEN as u64;
         }
         let objects = index.as_ref().map_or(0, |open| open.index.objects);
-        let tail = Tail::read(bytes, start, objects);
+        let tail = Tail::read(bytes, base, covered.max(HEADER_LEN as u64), objects);
         let torn =
             (tail.end < file_len_bytes).then_some(TornTail { valid_len_bytes: tail.end, file_len_bytes });
         static TOKENS: AtomicU64 = AtomicU64::new(0);
@@ -165,15 +163,10 @@ impl Pack {
         self.torn.is_none() && self.tail.damage.is_empty() && self.tail.suspect_from.is_none()
     }
 
-    /// Where `key` is stored, unless only in a batch that may never have been acknowledged.
-    pub(crate) fn find_durable(&self, key: &Key) -> Option<Place> {
-        let indexed = self.index.as_ref().and_then(|open| open.index.place(&open.bytes, open.find(key)?));
-        indexed.or_else(|| {
-            let within = *self.tail.by_key.get(key)?;
-            let doubtful =
-                self.tail.suspect_from.is_some_and(|from| self.tail.first_ordinal + within >= from);
-            (!doubtful).then(|| self.tail.objects.get(within as usize).map(|(_, place)| *place))?
-        })
+    /// Where `key` is stored, if that is known to be durable.
+    pub(crate) fn find_settled(&self, key: &Key, settled: &BTreeMap<u64, u64>) -> Option<Place> {
+        let end = *settled.get(&self.number)?;
+        self.find(key).filter(|place| place.offset < end)
     }
 
     /// End of the committed part.
@@ -261,9 +254,44 @@ impl Pack {
         Ok(dictionary)
     }
 
+    /// Whether the index is lost and what it would say had to be found out by decoding.
+    pub(crate) fn lacks_index(&self) -> bool {
+        self.tail.unindexed || self.index_problem.is_some()
+    }
+
+    /// Whether every section of the index has the bytes it was written with.
+    pub(crate) fn index_verifies(&self) -> bool {
+        self.index.as_ref().is_none_or(|open| open.index.verify_all(&open.bytes).is_ok())
+    }
+
+    /// Everything an index over the whole pack says.
+    pub(crate) fn index_content(&self) -> IndexBuilder {
+        let open = self.index.as_ref().map(|open| &open.index);
+        let mut foreign = open.map_or(&[][..], |index| index.foreign_runs()).to_vec();
+        foreign.extend_from_slice(&self.tail.foreign);
+        IndexBuilder {
+            pack: self.number,
+            covered: self.end(),
+            objects: self.keys().collect(),
+            foreign,
+            dictionaries: self.dictionary_offsets(),
+        }
+    }
+
     /// Keys of all committed objects, by ordinal.
     pub(crate) fn keys(&self) -> impl Iterator<Item = (Key, Place)> + '_ {
         (0..self.objects()).filter_map(|ordinal| self.by_ordinal(ordinal))
+    }
+}
+
+/// The bytes of a pack behind `covered`, and the offset they begin at.
+fn read_behind(vfs: &dyn Vfs, path: &Path, covered: u64) -> Result<(FileBytes, u64)> {
+    match vfs.read_from(path, covered, MAX_READ_BYTES) {
+        Ok(bytes) => Ok((FileBytes::new(bytes), covered)),
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+            Ok((vfs.map(path).map_err(StoreError::io("map", path))?, 0))
+        }
+        Err(error) => Err(StoreError::io("read", path)(error)),
     }
 }
 

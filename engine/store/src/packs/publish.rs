@@ -15,20 +15,28 @@ use gemel_packfmt::index::IndexBuilder;
 use gemel_packfmt::mark::Mark;
 use std::path::Path;
 
-/// Commits the batch of `session`. `bulk` batches leave their keys to the index.
+/// Commits the batch of `session`. `bulk` batches leave their keys to the index. Tells also where the batch ends.
 ///
 /// # Errors
 /// `Io`; the batch is then taken back as far as the disk allows.
-pub(crate) fn commit(vfs: &dyn Vfs, dir: &Path, mut session: Session, bulk: bool) -> Result<WriteReport> {
+pub(crate) fn commit(
+    vfs: &dyn Vfs,
+    dir: &Path,
+    mut session: Session,
+    bulk: bool,
+) -> Result<(WriteReport, u64)> {
     let done = steps(vfs, dir, &mut session, bulk);
     if done.is_err() {
+        if session.claim.pack.is_none() {
+            // The last steps may have been taken; nobody relies on the pack before a ref transaction says so.
+            let _ = vfs.remove_file(&dir.join(pack_name(session.claim.number, PACK_SUFFIX)));
+        }
         take_back(vfs, session);
-        return done;
     }
     done
 }
 
-fn steps(vfs: &dyn Vfs, dir: &Path, session: &mut Session, bulk: bool) -> Result<WriteReport> {
+fn steps(vfs: &dyn Vfs, dir: &Path, session: &mut Session, bulk: bool) -> Result<(WriteReport, u64)> {
     session.flush_groups()?;
     session.flush_foreign()?;
     let new = session.claim.pack.is_none();
@@ -47,7 +55,7 @@ fn steps(vfs: &dyn Vfs, dir: &Path, session: &mut Session, bulk: bool) -> Result
     session.claim.file.sync().map_err(StoreError::io("sync", &session.claim.path))?;
     let published = dir.join(pack_name(session.claim.number, PACK_SUFFIX));
     if !keyed || tail_has_grown(session) {
-        let indexed = write_index(vfs, session, &published);
+        let indexed = write_index(vfs, &published, &index_content(session));
         // Once the batch is committed a missing index costs time only.
         if !keyed || new {
             indexed?;
@@ -59,7 +67,7 @@ fn steps(vfs: &dyn Vfs, dir: &Path, session: &mut Session, bulk: bool) -> Result
         vfs.sync_dir(dir).map_err(StoreError::io("sync", dir))?;
     }
     session.report.stored_bytes = session.end() - session.batch_at;
-    Ok(session.report)
+    Ok((session.report, session.end()))
 }
 
 fn tail_has_grown(session: &Session) -> bool {
@@ -67,26 +75,27 @@ fn tail_has_grown(session: &Session) -> bool {
     let covered = pack.map_or(0, |pack| pack.tail.first_ordinal);
     let behind = session.first_ordinal + session.objects.len() as u32 - covered;
     let start = pack.map_or(0, |pack| pack.tail.start);
-    let lost = pack.is_some_and(|pack| pack.tail.unindexed || pack.index_problem.is_some());
-    lost || behind >= TAIL_OBJECTS && behind >= covered / TAIL_SHARE || session.end() - start >= TAIL_BYTES
+    behind >= TAIL_OBJECTS && behind >= covered / TAIL_SHARE || session.end() - start >= TAIL_BYTES
 }
 
-fn write_index(vfs: &dyn Vfs, session: &Session, published: &Path) -> Result<()> {
-    let before = session.claim.pack.as_ref();
-    let mut objects: Vec<_> = before.into_iter().flat_map(|pack| pack.keys()).collect();
-    objects.extend_from_slice(&session.objects);
-    let mut foreign: Vec<_> = before
-        .and_then(|pack| pack.index.as_ref())
-        .map_or(&[][..], |open| open.index.foreign_runs())
-        .to_vec();
-    foreign.extend(before.into_iter().flat_map(|pack| &pack.tail.foreign));
-    foreign.extend_from_slice(&session.foreign_runs);
-    let mut dictionaries: Vec<_> = before.into_iter().flat_map(|pack| pack.dictionary_offsets()).collect();
-    dictionaries.extend_from_slice(&session.dictionaries);
-    let builder =
-        IndexBuilder { pack: session.claim.number, covered: session.end(), objects, foreign, dictionaries };
+/// What the index over the pack says once the batch is in it.
+fn index_content(session: &Session) -> IndexBuilder {
+    let mut content = session.claim.pack.as_ref().map(|pack| pack.index_content()).unwrap_or_default();
+    content.pack = session.claim.number;
+    content.covered = session.end();
+    content.objects.extend_from_slice(&session.objects);
+    content.foreign.extend_from_slice(&session.foreign_runs);
+    content.dictionaries.extend_from_slice(&session.dictionaries);
+    content
+}
+
+/// Writes the index of the pack at `published` beside it and renames it into place.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn write_index(vfs: &dyn Vfs, published: &Path, content: &IndexBuilder) -> Result<()> {
     let target = index_path(published);
-    let bytes = builder.build().map_err(|error| StoreError::CorruptFile {
+    let bytes = content.build().map_err(|error| StoreError::CorruptFile {
         path: target.clone(),
         offset_bytes: 0,
         detail: error.to_string(),
@@ -109,7 +118,12 @@ fn write_index(vfs: &dyn Vfs, session: &Session, published: &Path) -> Result<()>
 pub(crate) fn take_back(vfs: &dyn Vfs, mut session: Session) {
     if session.claim.pack.is_none() {
         let _ = vfs.remove_file(&session.claim.path);
-    } else if session.claim.file.len_bytes() > session.batch_at {
-        let _ = session.claim.file.truncate(session.batch_at);
+    } else if session.claim.file.len_bytes() > session.batch_at
+        && session.claim.file.truncate(session.batch_at).is_err()
+    {
+        // A handle that failed to sync refuses everything; another one may do.
+        if let Ok(mut file) = vfs.open_append(&session.claim.path) {
+            let _ = file.truncate(session.batch_at);
+        }
     }
 }

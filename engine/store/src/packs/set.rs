@@ -7,7 +7,7 @@ use crate::{Result, StoreError};
 use gemel_object::{EnvelopeHeader, Family, Gid, Limits};
 use gemel_packfmt::index::Place;
 use gemel_packfmt::{FormatError, Key};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -88,13 +88,19 @@ impl PackSet {
         self.packs.iter().find_map(|pack| pack.find(key).map(|place| (pack.as_ref(), place)))
     }
 
-    /// The decoded piece of an object that fits one frame; `None` if absent, large or damaged. For bases.
-    pub(crate) fn base(&self, id: &Gid) -> Option<(Piece, u8)> {
-        let (pack, place) = self.locate(id.as_bytes())?;
+    /// The decoded piece of an object that may serve as a base: durable, whole in one frame, undamaged; and how many
+    /// bases it stands on itself.
+    pub(crate) fn base(&self, id: &Gid, settled: &BTreeMap<u64, u64>) -> Option<(Piece, u8)> {
+        let found =
+            self.packs.iter().find_map(|pack| Some((pack, pack.find_settled(id.as_bytes(), settled)?)));
+        let (pack, place) = found?;
         match decode::object(self, pack, place) {
             Ok(Found::Whole(piece)) => {
-                let envelope_is_right = piece.clone().envelope().is_ok_and(|bytes| hash(id, &bytes));
-                envelope_is_right.then(|| (piece, decode::depth_at(pack, place)))
+                let right = match piece.keys {
+                    None => hash(id, &piece.form),
+                    Some(_) => piece.clone().envelope().is_ok_and(|bytes| hash(id, &bytes)),
+                };
+                right.then(|| (piece, decode::depth_at(pack, place)))
             }
             _ => None,
         }

@@ -71,9 +71,11 @@ impl Writer<'_> {
         sum: gemel_packfmt::mark::FrameSum,
         offsets: &[u64],
     ) -> Result<(Gid, bool)> {
-        let stored = self.set.packs.iter().any(|pack| pack.find_durable(id.as_bytes()).is_some());
-        let ordinal =
-            if stored { None } else { session.admit(&id, usize::try_from(total).unwrap_or(usize::MAX)) };
+        let ordinal = if self.is_stored(&id) {
+            None
+        } else {
+            session.admit(&id, usize::try_from(total).unwrap_or(usize::MAX))
+        };
         let Some(ordinal) = ordinal else {
             session.rewind(start, sum)?;
             return Ok((id, false));

@@ -1,6 +1,7 @@
 //! The part of a pack behind its index: batches of small commands, read by their marks.
 
 use super::hasher::KeyMap;
+use crate::vfs::FileBytes;
 use gemel_packfmt::frame::{Frame, Kind};
 use gemel_packfmt::index::{ForeignRun, Place};
 use gemel_packfmt::mark::{FrameSum, Mark};
@@ -16,11 +17,13 @@ pub(crate) struct TornTail {
 }
 
 /// The committed batches behind an index.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Tail {
-    /// The bytes, which begin at `start` in the pack.
-    pub bytes: Vec<u8>,
+    /// Bytes of the pack from `base` on.
+    bytes: FileBytes,
     /// Offset of `bytes` in the pack.
+    base: u64,
+    /// Where the first batch begins.
     pub start: u64,
     /// End of the last batch.
     pub end: u64,
@@ -52,15 +55,29 @@ struct Batch {
 }
 
 impl Tail {
-    /// Reads the batches in `bytes`, which begin at offset `start` of the pack; `objects` counts what the index
-    /// covers. The last batch is verified to the byte; earlier ones were verified by the writer that followed.
-    pub(crate) fn read(bytes: Vec<u8>, start: u64, objects: u32) -> Tail {
-        let mut tail = Tail { bytes, start, end: start, first_ordinal: objects, ..Tail::default() };
+    /// Reads the batches from offset `start` of the pack, whose bytes from `base` on are given; `objects` counts
+    /// what the index covers. The last batch is verified to the byte; earlier ones were verified by the writer that
+    /// followed.
+    pub(crate) fn read(bytes: FileBytes, base: u64, start: u64, objects: u32) -> Tail {
+        let mut tail = Tail {
+            bytes,
+            base,
+            start,
+            end: start,
+            first_ordinal: objects,
+            objects: Vec::new(),
+            by_key: KeyMap::default(),
+            foreign: Vec::new(),
+            dictionaries: Vec::new(),
+            unindexed: false,
+            damage: Vec::new(),
+            suspect_from: None,
+        };
         let mut last = None;
         loop {
-            let batch = match next_batch(&tail.bytes, start, tail.end) {
+            let batch = match next_batch(&tail.bytes, base, tail.end) {
                 Ok(batch) => batch,
-                Err(_) => match resync(&tail.bytes, start, tail.end) {
+                Err(_) => match resync(&tail.bytes, base, tail.end) {
                     Some(batch) => {
                         tail.damage.push(tail.end);
                         batch
@@ -73,7 +90,7 @@ impl Tail {
             }
             last = Some(batch);
         }
-        if let Some(batch) = last.filter(|batch| verify_batch(&tail.bytes, start, batch).is_err()) {
+        if let Some(batch) = last.filter(|batch| verify_batch(&tail.bytes, base, batch).is_err()) {
             tail.suspect_from = Some(batch.mark.first_ordinal);
         }
         tail.index_keys();
@@ -122,33 +139,33 @@ impl Tail {
     pub(crate) fn foreign_key(&self, number: u32) -> Option<Key> {
         let run = self.foreign[..self.foreign.partition_point(|run| run.first <= number)].last()?;
         let within = (number - run.first) as usize;
-        let at = usize::try_from(run.offset.checked_sub(self.start)?).ok()?.checked_add(within * KEY_LEN)?;
+        let at = usize::try_from(run.offset.checked_sub(self.base)?).ok()?.checked_add(within * KEY_LEN)?;
         (within < run.count as usize).then_some(())?;
         self.bytes.get(at..at.checked_add(KEY_LEN)?)?.try_into().ok()
     }
 
     /// The frame at an offset of the pack.
     pub(crate) fn frame(&self, offset: u64) -> Result<Frame<'_>, FormatError> {
-        frame_at(&self.bytes, self.start, offset)
+        frame_at(&self.bytes, self.base, offset)
     }
 }
 
-/// The frame at `offset` of a pack of which `bytes` begin at `start`.
-fn frame_at(bytes: &[u8], start: u64, offset: u64) -> Result<Frame<'_>, FormatError> {
-    let within = offset.checked_sub(start).ok_or(FormatError::Cut { what: "frame", offset })?;
+/// The frame at `offset` of a pack whose bytes from `base` on are given.
+fn frame_at(bytes: &[u8], base: u64, offset: u64) -> Result<Frame<'_>, FormatError> {
+    let within = offset.checked_sub(base).ok_or(FormatError::Cut { what: "frame", offset })?;
     let mut frame = Frame::parse(bytes, within)?;
-    frame.offset += start;
-    frame.end += start;
+    frame.offset += base;
+    frame.end += base;
     Ok(frame)
 }
 
 /// Looks behind a damaged place for the next intact mark and the batch it ends.
-fn resync(bytes: &[u8], start: u64, from: u64) -> Option<Batch> {
-    let within = usize::try_from(from.checked_sub(start)?).ok()?;
+fn resync(bytes: &[u8], base: u64, from: u64) -> Option<Batch> {
+    let within = usize::try_from(from.checked_sub(base)?).ok()?;
     let marks = bytes.get(within..)?.iter().enumerate().filter(|(_, byte)| **byte == MARK_BYTE);
     for (skip, _) in marks {
         let at = from + skip as u64;
-        let Ok(frame) = frame_at(bytes, start, at) else { continue };
+        let Ok(frame) = frame_at(bytes, base, at) else { continue };
         if frame.kind != Kind::Mark || frame.check().is_err() {
             continue;
         }
@@ -156,7 +173,7 @@ fn resync(bytes: &[u8], start: u64, from: u64) -> Option<Batch> {
         if mark.start < from {
             return Some(Batch { end: frame.end, mark, foreign: Vec::new(), dictionaries: Vec::new() });
         }
-        return match next_batch(bytes, start, mark.start) {
+        return match next_batch(bytes, base, mark.start) {
             Ok(batch) if batch.end == frame.end => Some(batch),
             _ => Some(Batch { end: frame.end, mark, foreign: Vec::new(), dictionaries: Vec::new() }),
         };
@@ -167,11 +184,11 @@ fn resync(bytes: &[u8], start: u64, from: u64) -> Option<Batch> {
 /// First byte of a mark frame: its kind, stored plain.
 const MARK_BYTE: u8 = 8;
 
-fn next_batch(bytes: &[u8], start: u64, from: u64) -> Result<Batch, FormatError> {
+fn next_batch(bytes: &[u8], base: u64, from: u64) -> Result<Batch, FormatError> {
     let (mut foreign, mut dictionaries) = (Vec::new(), Vec::new());
     let mut at = from;
     loop {
-        let frame = frame_at(bytes, start, at)?;
+        let frame = frame_at(bytes, base, at)?;
         at = frame.end;
         match frame.kind {
             Kind::Foreign { first } => {
@@ -206,11 +223,11 @@ pub(crate) fn foreign_run(frame: &Frame<'_>, first: u32) -> Result<ForeignRun, F
     Ok(ForeignRun { offset: frame.end - found, first, count })
 }
 
-fn verify_batch(bytes: &[u8], start: u64, batch: &Batch) -> Result<(), FormatError> {
+fn verify_batch(bytes: &[u8], base: u64, batch: &Batch) -> Result<(), FormatError> {
     let mut sum = FrameSum::default();
     let mut at = batch.mark.start;
     loop {
-        let frame = frame_at(bytes, start, at)?;
+        let frame = frame_at(bytes, base, at)?;
         at = frame.end;
         frame.check()?;
         if frame.kind == Kind::Mark {

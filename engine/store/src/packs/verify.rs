@@ -10,8 +10,7 @@ use gemel_packfmt::index::Place;
 use gemel_packfmt::{FormatError, KEY_LEN};
 use rayon::prelude::*;
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How deep verification goes; each depth includes the ones before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,8 +32,10 @@ pub enum FindingKind {
     CorruptObject,
     /// An object hashes right and is no valid object.
     InvalidObject,
-    /// A derived index is missing, damaged or contradicts its pack.
+    /// A derived index is damaged or contradicts its pack.
     Index,
+    /// A derived index is missing: lost with power in the instant of its making, or deleted.
+    IndexMissing,
     /// A session was stopped before it committed; nothing acknowledged is affected.
     Interrupted,
     /// A file nobody will use again.
@@ -101,7 +102,25 @@ impl Store {
             report.objects_ok += ok;
         }
         self.leftovers(&set, &found)?;
+        let settled = self.settled()?;
         report.findings = found.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for finding in &mut report.findings {
+            let number = |pack: &&Arc<Pack>| pack.path == finding.path;
+            let end = set
+                .packs
+                .iter()
+                .find(number)
+                .and_then(|pack| settled.get(&pack.number))
+                .copied()
+                .unwrap_or(0);
+            let of_pack = matches!(finding.kind, FindingKind::DamagedPack | FindingKind::CorruptObject);
+            if of_pack
+                && finding.offset_bytes >= end
+                && set.packs.iter().any(|pack| pack.path == finding.path)
+            {
+                finding.kind = FindingKind::Interrupted;
+            }
+        }
         report.findings.sort();
         report.findings.dedup();
         Ok(report)
@@ -155,7 +174,13 @@ fn verify_structure(pack: &Pack, found: &Findings) {
         found.add(FindingKind::Index, index_path(&pack.path), 0, None, error);
     }
     if pack.tail.unindexed && pack.index_problem.is_none() {
-        found.add(FindingKind::Index, index_path(&pack.path), 0, None, "the index of this pack is missing");
+        found.add(
+            FindingKind::IndexMissing,
+            index_path(&pack.path),
+            0,
+            None,
+            "the index of this pack is missing",
+        );
     }
     for &at in &pack.tail.damage {
         found.in_pack(FindingKind::DamagedPack, pack, at, None, "a batch cannot be read here, others follow");

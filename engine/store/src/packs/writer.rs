@@ -14,6 +14,7 @@ use gemel_packfmt::codec::{self, Aid, Dictionary};
 use gemel_packfmt::frame::{Kind, Method};
 use gemel_packfmt::refcode::{KeyOp, key_ops};
 use gemel_packfmt::{Key, cut, delta};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// An object to be written: its identity, its whole envelope, and an object it probably resembles.
@@ -46,6 +47,8 @@ pub struct WriteReport {
 pub struct Writer<'s> {
     pub(super) store: &'s Store,
     pub(super) set: Arc<PackSet>,
+    /// How far packs are durable: what lies behind is written again rather than relied on.
+    settled: BTreeMap<u64, u64>,
     pub(super) effort: RwLock<Effort>,
     pub(super) state: Mutex<State>,
 }
@@ -62,7 +65,8 @@ pub(super) struct State {
 impl<'s> Writer<'s> {
     pub(crate) fn new(store: &'s Store) -> Result<Writer<'s>> {
         let state = State { session: None, bulk: false, poisoned: false, known: 0 };
-        Ok(Writer { store, set: store.fresh_set()?, effort: RwLock::default(), state: Mutex::new(state) })
+        let (settled, set) = (store.settled()?, store.fresh_set()?);
+        Ok(Writer { store, set, settled, effort: RwLock::default(), state: Mutex::new(state) })
     }
 
     /// Announces bulk work, so that effort and dictionary can be chosen: about `objects` blobs of `bytes` in all,
@@ -143,7 +147,10 @@ impl<'s> Writer<'s> {
             publish::take_back(self.store.vfs().as_ref(), *session);
             return Ok(known);
         }
-        let report = publish::commit(self.store.vfs().as_ref(), self.store.packs_dir(), *session, bulk)?;
+        let number = session.claim.number;
+        let (report, end) =
+            publish::commit(self.store.vfs().as_ref(), self.store.packs_dir(), *session, bulk)?;
+        self.store.settle(number, end);
         self.store.refresh()?;
         Ok(WriteReport { objects_known: known.objects_known, ..report })
     }
@@ -153,8 +160,12 @@ impl<'s> Writer<'s> {
     }
 
     pub(super) fn knows(&self, id: &Gid) -> bool {
-        self.set.packs.iter().any(|pack| pack.find_durable(id.as_bytes()).is_some())
-            || self.lock().session.as_ref().is_some_and(|session| session.contains(id))
+        self.is_stored(id) || self.lock().session.as_ref().is_some_and(|session| session.contains(id))
+    }
+
+    /// Whether an object was durable when the session began.
+    pub(super) fn is_stored(&self, id: &Gid) -> bool {
+        self.set.packs.iter().any(|pack| pack.find_settled(id.as_bytes(), &self.settled).is_some())
     }
 
     /// Runs `work` on the session, taking a pack first if there is none yet. An error ends the session.
@@ -169,7 +180,7 @@ impl<'s> Writer<'s> {
         }
         if state.session.is_none() {
             let vfs = self.store.vfs().as_ref();
-            let claim = claim::claim(vfs, self.store.packs_dir(), &self.set, !bulk)?;
+            let claim = claim::claim(vfs, self.store.packs_dir(), &self.set, &self.settled, !bulk)?;
             state.session = Some(Box::new(Session::new(claim)));
             state.bulk = bulk;
         }
@@ -225,7 +236,7 @@ impl<'s> Writer<'s> {
     /// The base of an object if it can serve: stored, of the right shape, not too deep.
     fn base(&self, id: Option<&Gid>, cut: bool) -> Option<(Gid, Piece, u8)> {
         let id = id?;
-        let (piece, depth) = self.set.base(id)?;
+        let (piece, depth) = self.set.base(id, &self.settled)?;
         (piece.keys.is_some() == cut && depth < DEPTH).then_some((*id, piece, depth))
     }
 

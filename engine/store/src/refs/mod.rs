@@ -15,6 +15,7 @@ mod name;
 mod namespace;
 mod options;
 mod publish;
+mod record;
 mod stack;
 mod table;
 mod transaction;

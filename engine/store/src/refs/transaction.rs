@@ -1,10 +1,10 @@
 //! Changing refs: edits are gathered, checked under the lock, and committed at once.
 
-use super::codec::{CHECK_LEN, MAX_RECORD_BYTES, Stored};
-use super::journal::{Edit, Old, Record};
+use super::codec::{MAX_RECORD_BYTES, Stored};
 use super::name::{abbreviated, check_name};
 use super::options::RefOptions;
 use super::publish::{append_records, publish_table, size_of};
+use super::record::{Edit, Old, Record};
 use super::{Contains, Files, Refs, namespace};
 use crate::vfs::LockGuard;
 use crate::{Result, StoreError};
@@ -17,11 +17,15 @@ const EDIT_OVERHEAD: usize = 40;
 /// Records up to this size wait in the stack file in full; longer ones as a summary.
 const MAX_WAITING_RECORD: usize = 32 * 1024;
 
+/// Tells the records of a store that become true with the commit of a transaction.
+pub(crate) type Settle = Box<dyn Fn(&Refs) -> Vec<(String, Vec<u8>)> + Send + Sync>;
+
 /// A pending ref transaction. Holds the exclusive lock from creation to commit or drop.
 pub struct Transaction {
     files: Files,
     refs: Refs,
     contains: Contains,
+    settle: Option<Settle>,
     options: RefOptions,
     edits: BTreeMap<String, Stored>,
     expected: Vec<(String, Option<Gid>)>,
@@ -47,11 +51,18 @@ impl Transaction {
             files,
             refs,
             contains,
+            settle: None,
             options,
             edits: BTreeMap::new(),
             expected: Vec::new(),
             _lock: lock,
         })
+    }
+
+    /// Lets the store add the records that say how far packs are durable, once all sessions have committed.
+    pub(crate) fn settling(mut self, settle: Settle) -> Transaction {
+        self.settle = Some(settle);
+        self
     }
 
     /// The refs as they are under the lock, without this transaction's own edits.
@@ -100,6 +111,11 @@ impl Transaction {
     /// `InvalidRefName`, `RefFamily`, `RefKind`, `DanglingRef` (STO-07), `RefConflict`, `Limit`, `CorruptFile`, `Io`;
     /// then nothing has changed.
     pub fn commit(mut self, command: &str, time_ms: i64) -> Result<()> {
+        if !self.edits.is_empty() {
+            for (name, bytes) in self.settle.take().map(|settle| settle(&self.refs)).unwrap_or_default() {
+                self.edits.insert(name, Stored::Record(bytes));
+            }
+        }
         self.check_expectations()?;
         self.check_edits()?;
         let size: usize =
@@ -117,20 +133,20 @@ impl Transaction {
         let tail_bytes = tail.valid_len.saturating_sub(self.refs.loaded.stack.journal_offset);
         let folds = tail_bytes >= self.options.tail_bytes || tail.records >= self.options.tail_records;
         if !record.edits.is_empty() && !folds {
-            return append_records(&self.files, &self.refs.loaded, &[encoded(&record)?.0]);
+            return append_records(&self.files, &self.refs.loaded, Some(&record.encode().0)).map(drop);
         }
         self.publish(record)
     }
 
     /// Writes journal tail and edits as a table.
     fn publish(&mut self, mut record: Record) -> Result<()> {
-        let mut waiting = encoded(&record)?;
+        let mut waiting = record.encode();
         if waiting.0.len() > MAX_WAITING_RECORD {
             record.edits.clear();
-            waiting = encoded(&record)?;
+            waiting = record.encode();
         }
         let edits = std::mem::take(&mut self.edits);
-        publish_table(&self.files, &self.refs, &self.options, &edits, (record.sequence, waiting))
+        publish_table(&self.files, &self.refs, &self.options, &edits, waiting)
     }
 
     fn record(&self, command: &str, time_ms: i64, edit_count: usize, edits: Vec<Edit>) -> Result<Record> {
@@ -147,7 +163,6 @@ impl Transaction {
             command: command.to_owned(),
             edit_count,
             edits,
-            check: [0; CHECK_LEN],
         })
     }
 
@@ -223,16 +238,4 @@ impl Transaction {
             false => Err(StoreError::DanglingRef { name: abbreviated(name), id }),
         }
     }
-}
-
-/// A record's bytes and check.
-///
-/// # Errors
-/// `Limit`.
-fn encoded(record: &Record) -> Result<(Vec<u8>, [u8; CHECK_LEN])> {
-    record.encode().ok_or_else(|| StoreError::Limit {
-        what: "bytes of a journal record".to_owned(),
-        found: record.edits.iter().map(|e| e.name.len() + size_of(&e.new)).sum::<usize>() as u64,
-        limit: u64::from(u32::MAX),
-    })
 }
