@@ -59,18 +59,18 @@ fn set_get_scan_remove() {
 #[test]
 fn many_transactions_fold_and_stay() {
     let (dir, vfs) = fresh();
-    for n in 1..=1000u32 {
+    for n in 1..=300u32 {
         let mut t = begin(&vfs, dir.path());
         t.set(format!("refs/names/C{n}"), id(Family::Change, (n % 90) as u8));
         t.set("refs/head", id(Family::Change, (n % 90) as u8));
         t.commit("change finish", 1000).unwrap();
     }
     let refs = refs::open(&vfs, dir.path()).unwrap();
-    assert_eq!(refs.count("refs/names/").unwrap(), 1000);
-    assert_eq!(refs.max_number("refs/names", "C").unwrap(), 1000);
+    assert_eq!(refs.count("refs/names/").unwrap(), 300);
+    assert_eq!(refs.max_number("refs/names", "C").unwrap(), 300);
     let report = refs::verify(&vfs, dir.path()).unwrap();
     assert_eq!(report.findings, []);
-    assert_eq!(report.transactions, 1000);
+    assert_eq!(report.transactions, 300);
     let _ = RefOptions::default();
 }
 

@@ -38,6 +38,11 @@ fn cases() -> Vec<Case> {
         assert!(has_torn_tail(&disk));
         disk.fork()
     };
+    let bulks = {
+        let disk = after(1);
+        (1..=3).for_each(|n| commit(&disk, TINY, &bulk(n)).unwrap());
+        disk.fork()
+    };
     let removal = {
         let disk = after(6);
         let names: Edits = read_all(&disk).unwrap().into_keys().map(|name| (name, None)).collect();
@@ -76,6 +81,7 @@ fn cases() -> Vec<Case> {
         ),
         case("bulk", (4, 1, 1), after(3), bulk(1), TINY),
         case("small behind a torn append", (2, 0, 1), torn.fork(), step(9), TINY),
+        case("small after bulks", (1, 1, 1), bulks, step(9), TINY),
         case("fold behind a torn append", (4, 1, 1), torn, step(9), RefOptions { tail_records: 0, ..TINY }),
         removal,
     ]

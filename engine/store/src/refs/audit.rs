@@ -2,7 +2,8 @@
 
 use super::codec::Stored;
 use super::files::Files;
-use super::journal::{Edit, Old, Record, read_run};
+use super::journal::read_run;
+use super::record::{Edit, Old, Record};
 use crate::vfs::Vfs;
 use crate::{Result, StoreError};
 use gemel_object::{GID_LEN, Gid};
@@ -66,7 +67,8 @@ pub fn journal_entries(vfs: &Arc<dyn Vfs>, dir: &Path, limit: usize) -> Result<V
     let (stack, _) = files.read_stack()?;
     // By number: a record may wait in the list and be in the journal already.
     let mut records: BTreeMap<u64, Record> = BTreeMap::new();
-    records.extend(stack.waiting.iter().filter_map(|bytes| Record::decode(bytes)).map(|r| (r.sequence, r)));
+    records
+        .extend(stack.waiting.iter().filter_map(|bytes| Record::decode(bytes)).map(|(r, _)| (r.sequence, r)));
     for number in stack.old_journals.iter().chain([&stack.journal]).rev() {
         if records.len() >= limit {
             break;
@@ -88,7 +90,7 @@ fn records_of(bytes: &[u8]) -> impl Iterator<Item = Record> {
     let mut records = Vec::new();
     while at < bytes.len() {
         let run = read_run(&bytes[at..], None);
-        records.extend(run.records);
+        records.extend(run.records.into_iter().map(|(record, _)| record));
         let behind = at + run.valid_len;
         match run.resume {
             Some(step) => at = behind + step,

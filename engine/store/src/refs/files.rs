@@ -1,7 +1,8 @@
 //! The files of a ref database and how a consistent set of them is read.
 
 use super::codec::Stored;
-use super::journal::{End, Position, read_run};
+use super::journal::{End, read_run};
+use super::record::Position;
 use super::stack::{MAX_STACK_BYTES, Stack};
 use super::table::Table;
 use crate::vfs::Vfs;
@@ -117,10 +118,10 @@ impl Files {
         let last = run.position.unwrap_or(stack.journaled);
         let mut tail =
             Tail { edits: BTreeMap::new(), records: run.records.len(), valid_len, journaled: last };
-        for record in run.records {
+        for (record, position) in run.records {
             // A record that was waiting beside the tables: they hold its edits already.
             if record.sequence <= stack.folded.sequence {
-                if record.sequence == stack.folded.sequence && record.check != stack.folded.check {
+                if record.sequence == stack.folded.sequence && position != stack.folded {
                     return Err(corrupt(
                         &path,
                         valid_len,

@@ -1,11 +1,12 @@
 //! The two ways a transaction becomes durable. Each is one function with numbered steps; the crash tests stop at
 //! every disk operation of both.
 
-use super::codec::{CHECK_LEN, Stored};
-use super::files::{Files, Loaded, file_number};
-use super::journal::{Position, Record};
+use super::codec::Stored;
+use super::files::{Files, Loaded, corrupt, file_number};
+use super::journal::frame;
 use super::merge::{Merge, Source};
 use super::options::RefOptions;
+use super::record::{Position, Record};
 use super::stack::{MAX_FILE_NUMBER, Stack, TableEntry};
 use super::table::{Cursor, Table, TableWriter};
 use super::view::Refs;
@@ -29,10 +30,13 @@ const MAX_WAITING: usize = 64;
 ///
 /// # Errors
 /// `Io`.
-pub(super) fn append_records(files: &Files, loaded: &Loaded, records: &[Vec<u8>]) -> Result<()> {
+pub(super) fn append_records(files: &Files, loaded: &Loaded, record: Option<&[u8]>) -> Result<u64> {
     let path = files.journal(loaded.stack.journal);
-    let mut bytes = Vec::new();
-    still_waiting(loaded).chain(records).for_each(|record| bytes.extend_from_slice(record));
+    let waiting = still_waiting(files, loaded)?;
+    let bytes = frame(waiting.iter().map(|bytes| bytes.as_slice()).chain(record)).ok_or_else(|| {
+        let found = record.map_or(0, <[u8]>::len) as u64;
+        StoreError::Limit { what: "bytes of a journal record".to_owned(), found, limit: u64::from(u32::MAX) }
+    })?;
     let mut file = files.vfs.open_append(&path).map_err(StoreError::io("open", &path))?;
     if file.len_bytes() != loaded.tail.valid_len {
         file.truncate(loaded.tail.valid_len).map_err(StoreError::io("shorten", &path))?;
@@ -52,19 +56,28 @@ pub(super) fn append_records(files: &Files, loaded: &Loaded, records: &[Vec<u8>]
             let _ = file.sync();
         }
     }
-    written
+    written.map(|()| bytes.len() as u64)
 }
 
 /// Records beside the tables that are not in the journal yet.
-fn still_waiting(loaded: &Loaded) -> impl Iterator<Item = &Vec<u8>> {
-    let journaled = loaded.tail.journaled.sequence;
-    let is_new =
-        move |bytes: &Vec<u8>| Record::decode(bytes).is_none_or(|record| record.sequence > journaled);
-    loaded.stack.waiting.iter().filter(move |bytes| is_new(bytes))
+///
+/// # Errors
+/// `CorruptFile`: one that cannot be read must not spoil a frame.
+fn still_waiting<'a>(files: &Files, loaded: &'a Loaded) -> Result<Vec<&'a Vec<u8>>> {
+    let mut waiting = Vec::new();
+    for bytes in &loaded.stack.waiting {
+        let Some((record, _)) = Record::decode(bytes) else {
+            return Err(corrupt(&files.stack(), 0, "a waiting journal record is malformed".to_owned()));
+        };
+        if record.sequence > loaded.tail.journaled.sequence {
+            waiting.push(bytes);
+        }
+    }
+    Ok(waiting)
 }
 
 /// Writes the journal's tail and `edits` as a new table, merged with older ones of similar size, and replaces the
-/// stack. `waiting` is the transaction's sequence number, journal record and its check.
+/// stack. The transaction's journal record waits in the stack.
 ///
 /// 1. Leftovers of earlier crashes are removed.
 /// 2. The table is written and synced; a full journal gets an empty successor.
@@ -79,15 +92,14 @@ pub(super) fn publish_table(
     refs: &Refs,
     options: &RefOptions,
     edits: &BTreeMap<String, Stored>,
-    waiting: (u64, (Vec<u8>, [u8; CHECK_LEN])),
+    (record, position): (Vec<u8>, Position),
 ) -> Result<()> {
     let loaded = &*refs.loaded;
-    let (sequence, (record, check)) = waiting;
     // 1.
     let next_file = remove_leftovers(files, &loaded.stack);
     let mut stack = Stack { next_file, ..loaded.stack.clone() };
     keep_waiting(files, loaded, &mut stack)?;
-    stack.folded = Position { sequence, check };
+    stack.folded = position;
     stack.waiting.push(record);
     // 2. to 4.
     let mut swap = Swap { files, created: Vec::new(), renamed: false };
@@ -113,11 +125,10 @@ pub(super) fn publish_table(
 fn keep_waiting(files: &Files, loaded: &Loaded, stack: &mut Stack) -> Result<()> {
     stack.journal_offset = loaded.tail.valid_len;
     stack.journaled = loaded.tail.journaled;
-    stack.waiting = still_waiting(loaded).cloned().collect();
+    stack.waiting = still_waiting(files, loaded)?.into_iter().cloned().collect();
     let waiting_bytes: usize = stack.waiting.iter().map(Vec::len).sum();
     if waiting_bytes > MAX_WAITING_BYTES || stack.waiting.len() >= MAX_WAITING {
-        append_records(files, loaded, &[])?;
-        stack.journal_offset += waiting_bytes as u64;
+        stack.journal_offset += append_records(files, loaded, None)?;
         stack.journaled = loaded.stack.folded;
         stack.waiting.clear();
     }
@@ -196,20 +207,20 @@ impl Swap<'_> {
         Ok(())
     }
 
-    /// Starts a new journal once the current one is full. It is empty and needs no sync but the directory's.
+    /// Starts a new journal once the current one is full, and lets go of the oldest. The new one is empty and needs
+    /// no sync but the directory's.
     fn rotate_journal(&mut self, options: &RefOptions, stack: &mut Stack) -> Result<()> {
-        if stack.journal_offset < options.journal_bytes {
-            return Ok(());
+        if stack.journal_offset >= options.journal_bytes.max(1) {
+            let number = stack.next_file;
+            let path = self.files.journal(number);
+            drop(self.create(&path)?);
+            stack.next_file += 1;
+            stack.old_journals.push(stack.journal);
+            stack.journal = number;
+            stack.journal_offset = 0;
         }
-        let number = stack.next_file;
-        let path = self.files.journal(number);
-        drop(self.create(&path)?);
-        stack.next_file += 1;
-        stack.old_journals.push(stack.journal);
         let surplus = stack.old_journals.len().saturating_sub(options.journals_kept);
         stack.old_journals.drain(..surplus);
-        stack.journal = number;
-        stack.journal_offset = 0;
         Ok(())
     }
 

@@ -13,7 +13,7 @@
 //! 64    16     its check
 //! 80     4     number of tables n, then n times, oldest first: number u64, length u64, check of its footer (16)
 //!        4     number of older journal files m, then m file numbers u64, oldest first
-//!        4     number of waiting records w, then w times: length u32, a whole journal record
+//!        4     number of waiting records w, then w times: length u32, a journal record (see `record`)
 //! end    16    check: first bytes of the BLAKE3 of all before
 //! ```
 //!
@@ -21,7 +21,7 @@
 //! appends to the journal anyway puts them there first, so that no transaction needs a sync for its audit alone.
 
 use super::codec::{CHECK_LEN, Input, check_of};
-use super::journal::Position;
+use super::record::Position;
 use crate::{Result, StoreError};
 use std::path::Path;
 

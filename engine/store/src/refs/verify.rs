@@ -3,8 +3,9 @@
 use super::audit::MAX_JOURNAL_BYTES;
 use super::codec::Stored;
 use super::files::{Files, file_number};
-use super::journal::{Edit, End, Position, Record, read_run};
+use super::journal::{End, read_run};
 use super::publish::listed;
+use super::record::{Edit, Position, Record};
 use super::stack::Stack;
 use super::table::{Cursor, Item, Table};
 use super::view::checked_name;
@@ -79,23 +80,29 @@ impl RefReport {
 /// # Errors
 /// `Io` when the disk fails; damage is a finding.
 pub fn verify(vfs: &Arc<dyn Vfs>, dir: &Path) -> Result<RefReport> {
-    let mut check = Check { files: Files::new(Arc::clone(vfs), dir), report: RefReport::default() };
-    let stack = match check.files.read_stack() {
-        Ok((stack, _)) => stack,
-        Err(error) => {
-            check.error(error)?;
+    let files = Files::new(Arc::clone(vfs), dir);
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        let mut check = Check { files: files.clone(), report: RefReport::default() };
+        let stack = match check.files.read_stack() {
+            Ok((stack, _)) => stack,
+            Err(error) => {
+                check.error(error)?;
+                return Ok(check.report);
+            }
+        };
+        check.everything(&stack)?;
+        // What a writer replaced meanwhile is not missing: looked at again, unless writers never rest.
+        let moved = files.read_stack().is_ok_and(|(now, _)| now != stack);
+        if !moved || check.report.findings.is_empty() || attempts == MAX_ATTEMPTS {
             return Ok(check.report);
         }
-    };
-    check.tables(&stack)?;
-    for number in &stack.old_journals {
-        check.old_journal(*number)?;
     }
-    check.journal(&stack)?;
-    check.waiting(&stack);
-    check.leftovers(&stack)?;
-    Ok(check.report)
 }
+
+/// How often the ref database is looked at again because a writer replaced what was being looked at.
+const MAX_ATTEMPTS: usize = 20;
 
 struct Check {
     files: Files,
@@ -103,6 +110,17 @@ struct Check {
 }
 
 impl Check {
+    fn everything(&mut self, stack: &Stack) -> Result<()> {
+        self.tables(stack)?;
+        let mut last = None;
+        for number in &stack.old_journals {
+            last = self.old_journal(*number, last)?;
+        }
+        self.journal(stack, last)?;
+        self.waiting(stack);
+        self.leftovers(stack)
+    }
+
     fn find(
         &mut self,
         kind: RefFindingKind,
@@ -183,22 +201,35 @@ impl Check {
         }
     }
 
-    fn old_journal(&mut self, number: u64) -> Result<()> {
+    /// A full journal, which continues the chain at `last`. Returns where it ends.
+    fn old_journal(&mut self, number: u64, last: Option<Position>) -> Result<Option<Position>> {
         let path = self.files.journal(number);
         match self.files.vfs.read_from(&path, 0, MAX_JOURNAL_BYTES) {
-            // Its end may be a torn append: it was cut off by leaving it behind.
-            Ok(bytes) => drop(self.records(&path, &bytes, 0, None)),
+            // It may end in a torn append that was left behind; a lost transaction breaks the chain to the next one.
+            Ok(bytes) => {
+                let (end, torn) = self.records(&path, &bytes, 0, last);
+                if bytes.is_empty() || torn == Some(0) {
+                    self.find(
+                        RefFindingKind::Damaged,
+                        &path,
+                        0,
+                        None,
+                        "full journal holds nothing".to_owned(),
+                    );
+                }
+                Ok(end)
+            }
             Err(e) if is_absent(&e) => {
                 let detail = "full journal is missing".to_owned();
                 self.find(RefFindingKind::MissingAudit, &path, 0, None, detail);
+                Ok(None)
             }
-            Err(source) => return Err(StoreError::Io { op: "read", path, source }),
+            Err(source) => Err(StoreError::Io { op: "read", path, source }),
         }
-        Ok(())
     }
 
     /// The current journal: the part that is in tables, then the part that is not.
-    fn journal(&mut self, stack: &Stack) -> Result<()> {
+    fn journal(&mut self, stack: &Stack, last: Option<Position>) -> Result<()> {
         let path = self.files.journal(stack.journal);
         let bytes = match self.files.vfs.read_from(&path, 0, MAX_JOURNAL_BYTES) {
             Ok(bytes) => bytes,
@@ -214,7 +245,7 @@ impl Check {
             self.find(RefFindingKind::Damaged, &path, bytes.len() as u64, None, detail);
             return Ok(());
         };
-        let (last, torn) = self.records(&path, folded, 0, None);
+        let (last, torn) = self.records(&path, folded, 0, last);
         if let Some(at) = torn {
             let detail = "the folded part of the journal is damaged".to_owned();
             self.find(RefFindingKind::Damaged, &path, at, None, detail);
@@ -241,7 +272,7 @@ impl Check {
         let (mut at, mut last) = (0, start);
         loop {
             let run = read_run(&bytes[at..], last);
-            for record in run.records {
+            for (record, _) in run.records {
                 self.report.transactions += 1;
                 for Edit { name, new, .. } in record.edits {
                     self.value(path, offset + at as u64, &name, new);
@@ -271,9 +302,9 @@ impl Check {
     fn waiting(&mut self, stack: &Stack) {
         let mut last = Some(stack.journaled);
         for bytes in &stack.waiting {
-            last = match Record::decode(bytes) {
-                Some(record) if last.is_some_and(|last| record.previous == last.check) => {
-                    Some(record.position())
+            last = match (last, Record::decode(bytes)) {
+                (Some(last), Some((record, position))) if record.breaks_chain(last).is_none() => {
+                    Some(position)
                 }
                 _ => None,
             };
@@ -288,10 +319,6 @@ impl Check {
     fn leftovers(&mut self, stack: &Stack) -> Result<()> {
         let dir = self.files.dir.clone();
         let listed = listed(&self.files, stack);
-        // A writer may have replaced the list meanwhile; then what is listed is not what lies there.
-        if self.files.read_stack().is_ok_and(|(now, _)| now != *stack) {
-            return Ok(());
-        }
         for entry in self.files.vfs.list(&dir).map_err(StoreError::io("list", &dir))? {
             let path = dir.join(&entry.name);
             let is_ours = file_number(&entry.name).is_some() || entry.name.starts_with("tmp-");

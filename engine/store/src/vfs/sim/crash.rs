@@ -58,12 +58,15 @@ enum Tear {
     Zeros,
     /// The first half, then zeros.
     HalfZeros,
+    /// The second half behind zeros: its block was written first.
+    ZerosHalf,
     /// The first half, then what earlier files left in those blocks.
     HalfGarbage,
 }
 
 impl Tear {
-    const ALL: [Tear; 5] = [Tear::Cut, Tear::CutLate, Tear::Zeros, Tear::HalfZeros, Tear::HalfGarbage];
+    const ALL: [Tear; 6] =
+        [Tear::Cut, Tear::CutLate, Tear::Zeros, Tear::HalfZeros, Tear::ZerosHalf, Tear::HalfGarbage];
 
     fn of(self, bytes: &[u8]) -> Vec<u8> {
         let half = bytes.len() / 2;
@@ -73,6 +76,7 @@ impl Tear {
             Tear::CutLate => torn.truncate(bytes.len().saturating_sub(1)),
             Tear::Zeros => torn.fill(0),
             Tear::HalfZeros => torn[half..].fill(0),
+            Tear::ZerosHalf => torn[..half].fill(0),
             Tear::HalfGarbage => torn[half..].iter_mut().enumerate().for_each(|(i, b)| *b = (i as u8) ^ 0xA5),
         }
         torn

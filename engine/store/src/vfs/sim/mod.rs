@@ -139,7 +139,7 @@ impl SimDisk {
 
     /// The disks that a loss of power may leave after operations `0..k`: what is durable, with none, all, each alone
     /// and all but each of the operations that are not, without the data of each file or the entries of each
-    /// directory, and with the last append to each file cut, filled with zeros or with garbage. Equal ones are told
+    /// directory, and with the last append to each file cut, or filled with zeros or garbage in part. Equal ones are told
     /// once. If very many operations are pending, only the oldest and newest of them are taken singly.
     pub fn crash_images(&self, k: usize) -> Vec<CrashImage> {
         crash::images(&self.state(), k)
