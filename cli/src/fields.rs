@@ -4,7 +4,7 @@ use crate::color::Style;
 use crate::json::{Json, Obj};
 use crate::render::{Printer, Table};
 use crate::time;
-use gemel_object::{Family, Gid, Object, Record, Value as Field, json};
+use gemel_object::{Array, Family, FieldType, Object, Record, Value as Field, json};
 use gemel_repo::{Repo, names};
 use serde_json::{Map, Value};
 
@@ -12,6 +12,8 @@ use serde_json::{Map, Value};
 const CAPTURE_TAG: u8 = 0x80;
 /// Names are looked up for this many references of a list; the rest are shown by their digits.
 const NAMED_REFERENCES: usize = 16;
+/// Lists of plain values up to this length are shown on one line.
+const INLINE_ELEMENTS: u64 = 4;
 
 /// The canonical form (object model, section 10), with the names of known extensions.
 pub(crate) fn canonical(object: &Object<'_>) -> Map<String, Value> {
@@ -105,63 +107,77 @@ struct Lines<'r> {
 impl Lines<'_> {
     fn record(&self, record: &Record<'_>, depth: usize, out: &mut Printer<'_>) {
         for field in record.fields() {
-            let Some(value) = field.value() else { continue };
-            let name =
-                field.schema.map(|schema| schema.name).or_else(|| extension_name(self.family, field.tag));
-            let label =
-                name.map_or_else(|| format!("extension {:02x}", field.tag), |name| name.replace('_', " "));
-            out.lit(&"  ".repeat(depth)).lit(&label).lit(":");
+            let (Some(value), name) = (field.value(), self.name(&field)) else { continue };
+            out.lit(&"  ".repeat(depth)).lit(&name).lit(":");
             match value {
-                Field::Sint(ms) if name.is_some_and(is_time) => drop(out.lit(" ").lit(&time::utc(ms)).end()),
-                Field::Record(record) => {
+                Field::Record(nested) => {
                     out.end();
-                    self.record(&record, depth + 1, out);
+                    self.record(&nested, depth + 1, out);
                 }
-                Field::Array(array) if array.is_empty() => drop(out.lit(" none").end()),
-                Field::Array(array) => {
-                    out.end();
-                    for (index, element) in array.iter().enumerate() {
-                        self.element(&element, index, depth + 1, out);
-                    }
-                }
+                Field::Array(array) => self.array(&array, depth, out),
                 value => {
                     out.lit(" ");
-                    self.scalar(&value, 0, depth, out);
+                    self.value(&value, field.schema.map(|schema| &schema.ty), &name, depth, out);
+                    out.end();
                 }
             }
         }
     }
 
-    fn element(&self, value: &Field<'_>, index: usize, depth: usize, out: &mut Printer<'_>) {
-        out.lit(&"  ".repeat(depth)).lit("- ");
-        match value {
-            Field::Record(record) if is_flat(record) => {
-                for (index, field) in record.fields().enumerate() {
-                    out.lit(if index > 0 { ", " } else { "" });
-                    out.lit(&field.schema.map_or("extension", |schema| schema.name).replace('_', " "))
-                        .lit(" ");
-                    if let Some(value) = field.value() {
-                        self.value(&value, index, depth, out);
-                    }
+    fn array(&self, array: &Array<'_>, depth: usize, out: &mut Printer<'_>) {
+        let on_one_line = array.len() <= INLINE_ELEMENTS && array.iter().all(|value| is_scalar(&value));
+        if array.is_empty() {
+            out.lit(" none");
+        }
+        if !on_one_line {
+            out.end();
+        }
+        for (index, value) in array.iter().enumerate() {
+            match value {
+                _ if on_one_line => drop(out.lit(if index > 0 { ", " } else { " " })),
+                _ => drop(out.lit(&"  ".repeat(depth + 1)).lit("- ")),
+            }
+            match value {
+                Field::Record(nested) if nested.fields().filter_map(|f| f.value()).all(|v| is_scalar(&v)) => {
+                    self.flat(&nested, depth + 1, out);
                 }
+                Field::Record(nested) => {
+                    out.end();
+                    self.record(&nested, depth + 2, out);
+                    continue;
+                }
+                Field::Gid(id) if index >= NAMED_REFERENCES => drop(out.named(&id, None)),
+                value => self.value(&value, Some(array.element()), "", depth + 1, out),
+            }
+            if !on_one_line {
                 out.end();
             }
-            Field::Record(record) => {
-                out.end();
-                self.record(record, depth + 1, out);
-            }
-            value => self.scalar(value, index, depth, out),
+        }
+        if on_one_line {
+            out.end();
         }
     }
 
-    fn scalar(&self, value: &Field<'_>, index: usize, depth: usize, out: &mut Printer<'_>) {
-        self.value(value, index, depth, out);
-        out.end();
+    /// A record of a list on one line.
+    fn flat(&self, record: &Record<'_>, depth: usize, out: &mut Printer<'_>) {
+        for (index, field) in record.fields().enumerate() {
+            let (Some(value), name) = (field.value(), self.name(&field)) else { continue };
+            out.lit(if index > 0 { ", " } else { "" }).lit(&name).lit(" ");
+            self.value(&value, field.schema.map(|schema| &schema.ty), &name, depth, out);
+        }
     }
 
-    fn value(&self, value: &Field<'_>, index: usize, depth: usize, out: &mut Printer<'_>) {
+    fn value(
+        &self,
+        value: &Field<'_>,
+        ty: Option<&FieldType>,
+        name: &str,
+        depth: usize,
+        out: &mut Printer<'_>,
+    ) {
         match value {
             Field::Uint(number) => out.lit(&number.to_string()),
+            Field::Sint(ms) if is_time(&name.replace(' ', "_")) => out.lit(&time::utc(*ms)),
             Field::Sint(number) => out.lit(&number.to_string()),
             Field::Bool(flag) => out.lit(if *flag { "yes" } else { "no" }),
             Field::Bytes(bytes) => out.lit(&hex(bytes)),
@@ -169,28 +185,37 @@ impl Lines<'_> {
                 Ok(text) => out.text(text),
                 Err(_) => out.lit(&hex(bytes)),
             },
-            Field::Text(text) => self.text(text, depth, out),
-            Field::Gid(id) => self.reference(id, index, out),
+            Field::Text(text) => text_lines(text, depth, out),
+            Field::Gid(id) => {
+                if !matches!(ty, Some(FieldType::Gid(Some(_)))) {
+                    out.lit(id.family().name()).lit(" ");
+                }
+                // A name is a convenience: an object without a readable one is shown by its digits.
+                out.named(id, names::name_of(self.repo, id).ok().flatten().as_deref())
+            }
             Field::Record(_) | Field::Array(_) => out,
         };
     }
 
-    /// Text of several lines keeps its lines, indented.
-    fn text<'p, 'w>(&self, text: &str, depth: usize, out: &'p mut Printer<'w>) -> &'p mut Printer<'w> {
-        for (index, line) in text.trim_end().split('\n').enumerate() {
-            if index > 0 {
-                out.end().lit(&"  ".repeat(depth + 1));
-            }
-            out.text(line);
-        }
-        out
+    fn name(&self, field: &gemel_object::Field<'_>) -> String {
+        let name = field.schema.map(|schema| schema.name).or_else(|| extension_name(self.family, field.tag));
+        name.map_or_else(|| format!("extension {:02x}", field.tag), |name| name.replace('_', " "))
     }
+}
 
-    fn reference<'p, 'w>(&self, id: &Gid, index: usize, out: &'p mut Printer<'w>) -> &'p mut Printer<'w> {
-        // A name is a convenience: an object without a readable one is shown by its digits.
-        let name = if index < NAMED_REFERENCES { names::name_of(self.repo, id).ok().flatten() } else { None };
-        out.lit(id.family().name()).lit(" ").named(id, name.as_deref())
+/// Text of several lines keeps its lines, indented.
+fn text_lines<'p, 'w>(text: &str, depth: usize, out: &'p mut Printer<'w>) -> &'p mut Printer<'w> {
+    for (index, line) in text.trim_end().split('\n').enumerate() {
+        if index > 0 {
+            out.end().lit(&"  ".repeat(depth + 1));
+        }
+        out.text(line);
     }
+    out
+}
+
+fn is_scalar(value: &Field<'_>) -> bool {
+    !matches!(value, Field::Record(_) | Field::Array(_))
 }
 
 /// The entries of a tree: mode, target, name.
@@ -217,12 +242,6 @@ fn entries(record: &Record<'_>, out: &mut Printer<'_>) {
         ]);
     }
     table.print("  ", out);
-}
-
-/// Whether a record fits on a line.
-fn is_flat(record: &Record<'_>) -> bool {
-    let nested = |value: &Field<'_>| matches!(value, Field::Record(_) | Field::Array(_));
-    record.fields().filter_map(|field| field.value()).all(|value| !nested(&value))
 }
 
 fn extension_name(family: Family, tag: u8) -> Option<&'static str> {

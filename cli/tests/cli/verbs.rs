@@ -118,7 +118,7 @@ fn show_answers_every_form() {
         json!({"attempts": 1, "coherent": true})
     );
     let human = sandbox.ok(&["show", "C1"]).out;
-    assert!(human.contains("  summary: one to two") && human.contains("  intent: intent I1 "), "{human}");
+    assert!(human.contains("  summary: one to two") && human.contains("  intent: I1 "), "{human}");
 }
 
 #[test]
