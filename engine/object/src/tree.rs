@@ -3,7 +3,7 @@
 
 use crate::blob::write_header;
 use crate::families::ENTRY;
-use crate::varint::{read_uint, uint_len, write_uint};
+use crate::varint::{self, read_uint, uint_len, write_uint};
 use crate::view::{Record, take_bytes, take_uint};
 use crate::{
     Encoded, EnvelopeHeader, Family, GID_LEN, Gid, LimitKind, Limits, Object, ObjectError, Value,
@@ -167,6 +167,9 @@ struct Plain<'a> {
 /// Bytes of mode and target with their tags and lengths.
 const TAIL_LEN: usize = 2 + 3 + 3 + GID_LEN;
 
+/// The most bytes before a name: three lengths and a tag.
+const MAX_HEAD_LEN: usize = 3 * varint::MAX_LEN + 1;
+
 /// Recognises the entry at the front of `data`. What it accepts obeys every rule but those of names and families.
 #[inline]
 fn plain_entry(data: &[u8]) -> Option<Plain<'_>> {
@@ -232,7 +235,7 @@ fn plain_count(body: &[u8], limits: &Limits) -> Option<()> {
 /// Whether `name` is UTF-8 and one path segment.
 #[inline]
 fn is_name(name: &[u8]) -> bool {
-    is_path_segment(name) && std::str::from_utf8(name).is_ok()
+    is_path_segment(name) && (name.is_ascii() || std::str::from_utf8(name).is_ok())
 }
 
 /// FAM-01 to FAM-04 on a well-formed body: each entry's name, mode, target and order, entry by entry.
@@ -306,12 +309,8 @@ impl TreeBuilder {
     pub fn push(&mut self, name: &str, mode: Mode, target: &Gid) -> Result<(), ObjectError> {
         let name = name.as_bytes();
         self.check(name, mode, target)?;
-        let name_len = name.len() as u64;
-        let field_len = name_len + uint_len(name_len) as u64;
-        write_uint(&mut self.entries, 1 + uint_len(field_len) as u64 + field_len + TAIL_LEN as u64);
-        self.entries.push(0x01);
-        write_uint(&mut self.entries, field_len);
-        write_uint(&mut self.entries, name_len);
+        self.entries.reserve(MAX_HEAD_LEN + name.len() + TAIL_LEN);
+        self.push_head(name.len());
         let name_at = self.entries.len();
         self.entries.extend_from_slice(name);
         let [m0, m1, m2] = mode.coded();
@@ -331,6 +330,22 @@ impl TreeBuilder {
         self.entries.extend_from_slice(entry.stored);
         self.note(name_at, entry.name.len());
         Ok(())
+    }
+
+    /// Writes what stands before a name: the length of the record, the tag, the two lengths of the field.
+    #[inline]
+    fn push_head(&mut self, name_len: usize) {
+        let record_len = 3 + name_len + TAIL_LEN;
+        if let (Ok(record @ 0..0x80), Ok(name)) = (u8::try_from(record_len), u8::try_from(name_len)) {
+            self.entries.extend_from_slice(&[record, 0x01, name + 1, name]);
+            return;
+        }
+        let name_len = name_len as u64;
+        let field_len = name_len + uint_len(name_len) as u64;
+        write_uint(&mut self.entries, 1 + uint_len(field_len) as u64 + field_len + TAIL_LEN as u64);
+        self.entries.push(0x01);
+        write_uint(&mut self.entries, field_len);
+        write_uint(&mut self.entries, name_len);
     }
 
     fn check(&self, name: &[u8], mode: Mode, target: &Gid) -> Result<(), ObjectError> {
