@@ -88,6 +88,8 @@ fn run(options: &Options, out: &mut dyn Write) -> Result<()> {
     let gemel = Gemel::new(program);
     let git = Git::new(root)?;
     let mut table = Table::begin(out)?;
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    table.note(&format!("{}; {cores} cores", git.version()?))?;
     if options.wants("tiny") {
         tiny::measure(&git, &gemel, root, &mut table)?;
     }

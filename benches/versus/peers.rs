@@ -25,6 +25,12 @@ impl Git {
         Ok(Git { home })
     }
 
+    /// What `git --version` says.
+    pub(crate) fn version(&self) -> Result<String> {
+        let output = self.command(&self.home, &["--version"]).output()?;
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_string())
+    }
+
     /// `git ARGS` in `dir`.
     pub(crate) fn command(&self, dir: &Path, args: &[&str]) -> Command {
         let mut command = program::command("git");

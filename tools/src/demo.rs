@@ -77,15 +77,15 @@ fn story(stage: &mut Stage) -> Result<(), Box<dyn Error>> {
     stage.gemel(&["fsck"])
 }
 
-/// The work that the change records: an edited file, a new one, a removed one.
+/// The work that the change records: an edited file, a new one, a moved one.
 fn edit(stage: &mut Stage) -> io::Result<()> {
     let readme = stage.folder.join("README.md");
     let mut text = fs::read_to_string(&readme)?;
     text.push_str("\nThe demo works in a scratch folder and removes it at the end.\n");
     fs::write(&readme, text)?;
     fs::write(stage.folder.join("NOTES.md"), "# Notes\n\nWritten while the change was open.\n")?;
-    fs::remove_file(stage.folder.join("CHANGELOG.md"))?;
-    writeln!(stage.out, "(README.md edited, NOTES.md added, CHANGELOG.md removed)\n")
+    fs::rename(stage.folder.join("CHANGELOG.md"), stage.folder.join("docs/CHANGELOG.md"))?;
+    writeln!(stage.out, "(README.md edited, NOTES.md added, CHANGELOG.md moved to docs/)\n")
 }
 
 /// Where the commands run and where their answers go.
