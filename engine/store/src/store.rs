@@ -85,19 +85,29 @@ impl Store {
         if set.is_stale(self.inner.vfs.as_ref(), &self.inner.packs_dir)? { self.refresh() } else { Ok(set) }
     }
 
-    /// Asks the packs as last seen, and once more if they do not have the object and have changed since.
+    /// Asks the packs as last seen; if the answer is that something is absent or damaged, once more when they have
+    /// changed since, and once more without indexes that turn out to be damaged (DER-06, STO-05).
     fn ask<T>(&self, ask: impl Fn(&PackSet) -> Result<T>) -> Result<T> {
-        let set = self.set()?;
-        match ask(&set) {
-            Err(error @ (StoreError::NotFound { .. } | StoreError::CorruptFile { .. })) => {
-                if set.is_stale(self.inner.vfs.as_ref(), &self.inner.packs_dir)? {
-                    ask(&*self.refresh()?)
-                } else {
-                    Err(error)
-                }
-            }
-            done => done,
+        let doubtful = |error: &StoreError| {
+            use StoreError::{CorruptFile, CorruptObject, NotFound};
+            matches!(error, NotFound { .. } | CorruptFile { .. } | CorruptObject { .. })
+        };
+        let mut set = self.set()?;
+        let mut done = ask(&set);
+        if done.as_ref().is_err_and(doubtful)
+            && set.is_stale(self.inner.vfs.as_ref(), &self.inner.packs_dir)?
+        {
+            set = self.refresh()?;
+            done = ask(&set);
         }
+        if done.as_ref().is_err_and(doubtful)
+            && let Some(trusted) = set.distrusting(self.inner.vfs.as_ref())?
+        {
+            set = Arc::new(trusted);
+            *self.inner.set.write().unwrap_or_else(PoisonError::into_inner) = Some(set.clone());
+            done = ask(&set);
+        }
+        done
     }
 
     /// The whole envelope of an object, re-hashed (STO-01, SEC-02).
@@ -113,10 +123,15 @@ impl Store {
     /// # Errors
     /// `Io`, `UnknownVersion`.
     pub fn contains(&self, id: &Gid) -> Result<bool> {
-        let holds = |set: &PackSet| set.locate(id.as_bytes()).is_some();
-        let set = self.set()?;
-        Ok(holds(&set)
-            || set.is_stale(self.inner.vfs.as_ref(), &self.inner.packs_dir)? && holds(&*self.refresh()?))
+        let holds = |set: &PackSet| match set.locate(id.as_bytes()) {
+            Some(_) => Ok(()),
+            None => Err(StoreError::NotFound { id: *id }),
+        };
+        match self.ask(holds) {
+            Ok(()) => Ok(true),
+            Err(StoreError::NotFound { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether a ref may point to the object: it is stored behind no watermark (STO-07).

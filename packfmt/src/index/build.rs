@@ -37,6 +37,8 @@ pub struct IndexBuilder {
     pub pack: u64,
     /// Bytes of the pack that are covered.
     pub covered: u64,
+    /// What [`super::ending`] says of those bytes.
+    pub ending: u32,
     /// Key and place of every object, by ordinal.
     pub objects: Vec<(Key, Place)>,
     /// Runs of foreign keys, by number.
@@ -105,6 +107,7 @@ impl IndexBuilder {
             number("dictionaries", self.dictionaries.len())?,
         ];
         counts.iter().for_each(|n| header.extend_from_slice(&n.to_le_bytes()));
+        header.extend_from_slice(&self.ending.to_le_bytes());
         header.extend_from_slice(&prefixes.to_le_bytes());
         checks.iter().for_each(|n| header.extend_from_slice(&n.to_le_bytes()));
         debug_assert_eq!(header.len(), HEADER_CHECK_AT);
@@ -135,6 +138,7 @@ mod tests {
         IndexBuilder {
             pack: 4,
             covered: 1 << 30,
+            ending: 5,
             objects: (0..n)
                 .map(|i| (key(i), Place { offset: i * 1000 + 1, slot: (i % 4096) as u16 }))
                 .collect(),

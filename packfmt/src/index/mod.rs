@@ -33,11 +33,20 @@ const OBJECTS_AT: usize = COVERED_AT + 8;
 const FOREIGN_AT: usize = OBJECTS_AT + 4;
 const SEGMENTS_AT: usize = FOREIGN_AT + 4;
 const DICTIONARIES_AT: usize = SEGMENTS_AT + 4;
-const PREFIXES_AT: usize = DICTIONARIES_AT + 4;
+const ENDING_AT: usize = DICTIONARIES_AT + 4;
+const PREFIXES_AT: usize = ENDING_AT + 4;
 const CHECKS_AT: usize = PREFIXES_AT + 8;
 const HEADER_CHECK_AT: usize = CHECKS_AT + 4 * 4;
 const HEADER_LEN: usize = HEADER_CHECK_AT + 4;
-const _: () = assert!(HEADER_LEN == 68);
+const _: () = assert!(HEADER_LEN == 72);
+
+/// Bytes at the end of the covered part that tell packs apart; no mark is shorter.
+const ENDING_BYTES: usize = 16;
+
+/// A check over the last bytes of the covered part of a pack: they hold a mark, which sums up a batch.
+pub fn ending(covered: &[u8]) -> u32 {
+    check_of(&[&covered[covered.len().saturating_sub(ENDING_BYTES)..]])
+}
 
 /// A part of the index that carries a check of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +90,8 @@ pub struct Index {
     pub objects: u32,
     /// Foreign keys covered.
     pub foreign: u32,
+    /// What [`ending`] says of the pack: an index serves the pack it was made from only.
+    pub ending: u32,
     fanout: Vec<u32>,
     runs: Vec<ForeignRun>,
     dictionaries: Vec<u64>,
@@ -109,7 +120,8 @@ impl Index {
         let pack = u64::from_le_bytes(reader.array("index header")?);
         let covered = u64::from_le_bytes(reader.array("index header")?);
         let mut number = || reader.array("index header").map(u32::from_le_bytes);
-        let [objects, foreign, segments, dictionaries] = [number()?, number()?, number()?, number()?];
+        let [objects, foreign, segments, dictionaries, ending] =
+            [number()?, number()?, number()?, number()?, number()?];
         let prefixes_len = u64::from_le_bytes(reader.array("index header")?);
         let mut number = || reader.array("index header").map(u32::from_le_bytes);
         let checks = [number()?, number()?, number()?, number()?];
@@ -127,6 +139,7 @@ impl Index {
             covered,
             objects,
             foreign,
+            ending,
             fanout: Vec::new(),
             runs: Vec::new(),
             dictionaries: Vec::new(),

@@ -5,7 +5,7 @@ use crate::vfs::{FileBytes, Vfs};
 use crate::{Result, StoreError};
 use gemel_packfmt::codec::Dictionary;
 use gemel_packfmt::frame::{self, Frame, HEADER_LEN};
-use gemel_packfmt::index::{Index, IndexBuilder, Place, Prefixes};
+use gemel_packfmt::index::{self, Index, IndexBuilder, Place, Prefixes};
 use gemel_packfmt::refcode::RefCode;
 use gemel_packfmt::{FormatError, Key};
 use std::collections::{BTreeMap, HashMap};
@@ -38,12 +38,20 @@ pub(crate) struct OpenIndex {
     pub(crate) bytes: FileBytes,
     prefixes: OnceLock<Option<Prefixes<PrefixBytes>>>,
     lookups: AtomicU32,
+    /// Whether every section verifies, once that was looked at.
+    verified: OnceLock<bool>,
 }
 
 impl OpenIndex {
     fn new(bytes: FileBytes) -> Result<OpenIndex, FormatError> {
         let index = Index::open(&bytes)?;
-        Ok(OpenIndex { index, bytes, prefixes: OnceLock::new(), lookups: AtomicU32::new(0) })
+        Ok(OpenIndex {
+            index,
+            bytes,
+            prefixes: OnceLock::new(),
+            lookups: AtomicU32::new(0),
+            verified: OnceLock::new(),
+        })
     }
 
     fn find(&self, key: &Key) -> Option<u32> {
@@ -100,15 +108,30 @@ impl Pack {
     /// # Errors
     /// `Io`, `UnknownVersion`, `CorruptFile` when the header is damaged or the pack is shorter than its index says.
     pub(crate) fn open(vfs: &dyn Vfs, path: &Path, number: u64) -> Result<Pack> {
-        let mut problem = None;
-        let index = match read_index(vfs, &index_path(path), number) {
-            Ok(index) => index,
-            Err(error @ StoreError::UnknownVersion { .. }) => return Err(error),
-            Err(error) => {
-                problem = Some(error);
-                None
-            }
-        };
+        match read_index(vfs, &index_path(path), number) {
+            Ok(index) => Pack::open_with(vfs, path, number, index, None),
+            Err(error @ StoreError::UnknownVersion { .. }) => Err(error),
+            Err(error) => Pack::open_with(vfs, path, number, None, Some(error)),
+        }
+    }
+
+    /// Opens the pack again as if its index, found damaged, were not there.
+    ///
+    /// # Errors
+    /// As [`Pack::open`].
+    pub(crate) fn without_index(&self, vfs: &dyn Vfs) -> Result<Pack> {
+        let path = index_path(&self.path);
+        let problem = StoreError::CorruptFile { path, offset_bytes: 0, detail: "checksum".to_owned() };
+        Pack::open_with(vfs, &self.path, self.number, None, Some(problem))
+    }
+
+    fn open_with(
+        vfs: &dyn Vfs,
+        path: &Path,
+        number: u64,
+        index: Option<OpenIndex>,
+        problem: Option<StoreError>,
+    ) -> Result<Pack> {
         let mapped =
             index.as_ref().map(|_| vfs.map(path).map_err(StoreError::io("map", path))).transpose()?;
         let covered = match (&index, &mapped) {
@@ -126,6 +149,13 @@ impl Pack {
             }
             _ => 0,
         };
+        if let (Some(open), Some(bytes)) = (&index, &mapped)
+            && index::ending(&bytes[..usize::try_from(covered).unwrap_or(0)]) != open.index.ending
+        {
+            let detail = "the index was made from another pack".to_owned();
+            let problem = StoreError::CorruptFile { path: index_path(path), offset_bytes: 0, detail };
+            return Pack::open_with(vfs, path, number, None, Some(problem));
+        }
         let (bytes, base) = read_behind(vfs, path, covered)?;
         let file_len_bytes = base + bytes.len() as u64;
         if index.is_none() {
@@ -261,7 +291,17 @@ impl Pack {
 
     /// Whether every section of the index has the bytes it was written with.
     pub(crate) fn index_verifies(&self) -> bool {
-        self.index.as_ref().is_none_or(|open| open.index.verify_all(&open.bytes).is_ok())
+        self.index
+            .as_ref()
+            .is_none_or(|open| *open.verified.get_or_init(|| open.index.verify_all(&open.bytes).is_ok()))
+    }
+
+    /// What an index over everything committed says of the end of it.
+    fn ending(&self) -> u32 {
+        if self.tail.end > self.tail.start {
+            return index::ending(self.tail.committed());
+        }
+        self.index.as_ref().map_or(0, |open| open.index.ending)
     }
 
     /// Everything an index over the whole pack says.
@@ -272,6 +312,7 @@ impl Pack {
         IndexBuilder {
             pack: self.number,
             covered: self.end(),
+            ending: self.ending(),
             objects: self.keys().collect(),
             foreign,
             dictionaries: self.dictionary_offsets(),

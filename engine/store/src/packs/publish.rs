@@ -1,9 +1,14 @@
 //! The commit of a session, in numbered steps (docs/STORAGE.md, "Commit of a batch").
 //!
-//! 1. What groups still hold becomes frames. 2. Foreign keys follow. 3. The mark ends the batch. 4. The buffer goes
-//! to the file. 5. The file is synced: in a published pack this is the commit point. 6. A new index is written
-//! beside and synced if the batch leaves its keys to it or the tail has grown. 7. The index is renamed into place.
-//! 8. A new pack is renamed into place and 9. the directory synced: for a new pack, the commit point.
+//! 1. What groups still hold becomes frames.
+//! 2. Foreign keys follow.
+//! 3. The mark ends the batch.
+//! 4. The buffer goes to the file.
+//! 5. The file is synced: in a published pack this is the commit point.
+//! 6. A new index is written beside and synced if the batch leaves its keys to it or the tail has grown.
+//! 7. The index is renamed into place.
+//! 8. A new pack is renamed into place.
+//! 9. The directory is synced: for a new pack, the commit point.
 
 use super::effort::{TAIL_BYTES, TAIL_OBJECTS, TAIL_SHARE};
 use super::pack::index_path;
@@ -50,7 +55,7 @@ fn steps(vfs: &dyn Vfs, dir: &Path, session: &mut Session, bulk: bool) -> Result
         frames: session.sum.value(),
         keys: keyed.then(|| session.objects.clone()),
     };
-    session.put_mark(|out| mark.put(out));
+    session.put_mark(&mark);
     session.write_buffer()?;
     session.claim.file.sync().map_err(StoreError::io("sync", &session.claim.path))?;
     let published = dir.join(pack_name(session.claim.number, PACK_SUFFIX));
@@ -83,6 +88,7 @@ fn index_content(session: &Session) -> IndexBuilder {
     let mut content = session.claim.pack.as_ref().map(|pack| pack.index_content()).unwrap_or_default();
     content.pack = session.claim.number;
     content.covered = session.end();
+    content.ending = session.ending;
     content.objects.extend_from_slice(&session.objects);
     content.foreign.extend_from_slice(&session.foreign_runs);
     content.dictionaries.extend_from_slice(&session.dictionaries);

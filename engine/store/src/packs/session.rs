@@ -8,8 +8,8 @@ use gemel_object::Gid;
 use gemel_packfmt::codec::{self, Aid};
 use gemel_packfmt::frame::{Frame, Kind, MAX_OFFSET, Method, put};
 use gemel_packfmt::group::GroupBuilder;
-use gemel_packfmt::index::{ForeignRun, Place};
-use gemel_packfmt::mark::FrameSum;
+use gemel_packfmt::index::{self, ForeignRun, Place};
+use gemel_packfmt::mark::{FrameSum, Mark};
 use gemel_packfmt::refcode::{Codes, KeyOp, RefCode, put_op};
 use gemel_packfmt::{Key, varint};
 
@@ -41,6 +41,8 @@ pub(crate) struct Session {
     /// Whether an object of this batch stands on a base in another pack.
     pub(crate) foreign_bases: bool,
     pub(crate) report: WriteReport,
+    /// What an index says of the end of the pack, known once the mark is written.
+    pub(crate) ending: u32,
 }
 
 impl Session {
@@ -69,6 +71,7 @@ impl Session {
             sum: FrameSum::default(),
             foreign_bases: false,
             report: WriteReport::default(),
+            ending: 0,
             claim,
         }
     }
@@ -210,9 +213,11 @@ impl Session {
         Ok(())
     }
 
-    /// Appends raw frame bytes without adding them to the sum: the mark itself.
-    pub(crate) fn put_mark(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
-        write(&mut self.buffer);
+    /// Appends the mark, which is no part of the sum it holds.
+    pub(crate) fn put_mark(&mut self, mark: &Mark) {
+        let start = self.buffer.len();
+        mark.put(&mut self.buffer);
+        self.ending = index::ending(&self.buffer[start..]);
     }
 
     /// Takes the session back to `offset`: frames behind it were for an object that is not wanted.

@@ -66,6 +66,24 @@ impl PackSet {
         Ok(set)
     }
 
+    /// This set with every pack whose index does not verify opened without it; `None` when all do. A damaged index may
+    /// hide an object or point to a wrong place, so this is asked when an object was not found or not right.
+    ///
+    /// # Errors
+    /// Those of opening a pack.
+    pub(crate) fn distrusting(&self, vfs: &dyn Vfs) -> Result<Option<PackSet>> {
+        if self.packs.iter().all(|pack| pack.index_verifies()) {
+            return Ok(None);
+        }
+        let again = |pack: &Arc<Pack>| match pack.index_verifies() {
+            true => Ok(pack.clone()),
+            false => pack.without_index(vfs).map(Arc::new),
+        };
+        let packs = self.packs.iter().map(again).collect::<Result<_>>()?;
+        let damaged = Vec::new();
+        Ok(Some(PackSet { packs, damaged, listing: self.listing.clone() }))
+    }
+
     /// Whether the directory now lists something else than when this set was made.
     ///
     /// # Errors

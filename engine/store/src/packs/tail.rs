@@ -120,6 +120,12 @@ impl Tail {
         true
     }
 
+    /// The bytes up to the end of the last batch.
+    pub(crate) fn committed(&self) -> &[u8] {
+        let len = usize::try_from(self.end - self.base).unwrap_or(usize::MAX);
+        self.bytes.get(..len).unwrap_or(&self.bytes)
+    }
+
     /// Fills `by_key` from `objects`.
     pub(crate) fn index_keys(&mut self) {
         self.by_key = (0..).zip(&self.objects).map(|(i, (key, _))| (*key, i)).collect();
