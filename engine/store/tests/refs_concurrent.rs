@@ -53,7 +53,14 @@ fn readers_see_whole_transactions_in_order() {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let readers: Vec<_> = (0..2).map(|_| scope.spawn(|| watch(&disk, dir, &done))).collect();
-        let writers: Vec<_> = (0..WRITERS).map(|w| scope.spawn({ let disk = &disk; move || write(disk, dir, w) })).collect();
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|w| {
+                scope.spawn({
+                    let disk = &disk;
+                    move || write(disk, dir, w)
+                })
+            })
+            .collect();
         let written: Vec<_> = writers.into_iter().map(|w| w.join()).collect();
         done.store(true, Ordering::Release);
         assert!(readers.into_iter().all(|r| r.join().unwrap() > 0));

@@ -3,8 +3,9 @@
 
 use gemel_object::families::*;
 use gemel_object::{
-    Certainty, DefaultUnknown, Disclosure, EntityKind, ExecutionPolicy, Family, Gid, Limits, Object,
-    ObjectBuilder, ObjectError, OpType, ProducerKind, RecordBuilder, RetentionPolicy, Value, VerifyResult,
+    Certainty, DefaultUnknown, Disclosure, EntityKind, ExecutionPolicy, Family, FamilySchema, FieldType, Gid,
+    Limits, MappingKind, Object, ObjectBuilder, ObjectError, OpType, ProducerKind, RecordBuilder,
+    RecordSchema, RetentionPolicy, Value, VerifyResult,
 };
 
 fn envelope(family: Family, body: &[u8]) -> Vec<u8> {
@@ -387,4 +388,71 @@ fn typed_forms_agree() {
     assert_eq!(Vec::from_iter(read.dependencies()), dependencies);
     assert_eq!(read.created_at(), Some(i64::MIN));
     assert_eq!(Change::view(&object).unwrap_err().name(), "FamilyMismatch");
+}
+
+/// ID-02 and ENC-21: equal content has one identity, and whatever differs has another.
+#[test]
+fn identity_is_content() {
+    let intent = |summary, created_at| {
+        let intent = NewIntent { summary: Some(summary), created_at, ..Default::default() };
+        intent.encode(&Limits::default()).unwrap().id
+    };
+    assert_eq!(intent("a", Some(1)), intent("a", Some(1)));
+    let all = [intent("a", Some(1)), intent("a", Some(2)), intent("a", None), intent("b", Some(1))];
+    let distinct: std::collections::BTreeSet<Gid> = all.into_iter().collect();
+    assert_eq!(distinct.len(), all.len());
+}
+
+/// ENC-22 and FAM-22: text is kept byte for byte, composed or not, the name of a foreign commit included.
+#[test]
+fn text_is_never_normalised() {
+    for from in ["\u{e9}", "e\u{301}", "E", " x ", "\0", "", "0123456789ABCDEFabcdef"] {
+        let mapping = NewMapping {
+            kind: Some(MappingKind::External),
+            from: Some(from),
+            to: Some(gid(Family::Change, 1)),
+            ..Default::default()
+        };
+        let encoded = mapping.encode(&Limits::default()).unwrap();
+        assert_eq!(
+            Mapping::decode(&encoded.bytes, &Limits::default()).unwrap().from().as_bytes(),
+            from.as_bytes()
+        );
+    }
+}
+
+/// FAM-07, FAM-10, FAM-11, FAM-13 and FAM-17: each of these fields takes its set and nothing else.
+#[test]
+fn outcomes_come_from_their_sets() {
+    let fields = [
+        (Family::Change, "disclosure", "disclosure"),
+        (Family::Trajectory, "outcome", "trajectory_outcome"),
+        (Family::Verification, "result", "verify_result"),
+        (Family::Evidence, "kind", "evidence_kind"),
+    ];
+    let bodies = fields.map(|(family, name, set)| (FamilySchema::of(family).body.unwrap(), name, set));
+    let nested = [
+        (OperationResult::SCHEMA, "status", "result_status"),
+        (EvidenceResult::SCHEMA, "outcome", "evidence_outcome"),
+    ];
+    for (schema, name, set) in bodies.into_iter().chain(nested) {
+        let ty = &schema.field_named(name).unwrap().ty;
+        assert!(matches!(ty, FieldType::Enum(found) if found.name == set), "{name}: {ty:?}");
+    }
+    let stray = NewTrajectory { termination_reason: Some("why"), ..Default::default() };
+    assert!(stray.encode(&Limits::default()).is_ok(), "a reason may stand with any outcome, and without one");
+}
+
+/// FAM-14, FAM-19 and FAM-21: what an observation, a run or a decision rests on has a place of its own.
+#[test]
+fn records_keep_what_they_rest_on() {
+    let has =
+        |schema: &RecordSchema, names: &[&str]| names.iter().all(|name| schema.field_named(name).is_some());
+    let evidence =
+        ["input_refs", "environment", "tools", "fixtures", "result", "reproduction", "evaluated_state"];
+    assert!(has(Evidence::SCHEMA, &evidence));
+    let inputs =
+        ["input_trajectories", "input_states", "adopted_changes", "rejected_changes", "unresolved_residuals"];
+    assert!(has(Reconciliation::SCHEMA, &inputs));
+    assert!(AgentRun::SCHEMA.field_named("conversation_ref").is_some_and(|field| !field.required));
 }
