@@ -14,7 +14,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let sizes: Vec<u64> = std::env::args().skip(1).map(|n| n.parse()).collect::<Result<_, _>>()?;
     let sizes = if sizes.is_empty() { vec![10_000, 100_000, 1_000_000] } else { sizes };
     let mut out = stdout();
-    writeln!(out, "names      bulk write   bytes/name  open     lookup   absent   max_number  small commit  scan/name")?;
+    writeln!(
+        out,
+        "names      bulk write   bytes/name  open     lookup   absent   max_number  small commit  scan/name"
+    )?;
     for names in sizes {
         writeln!(out, "{}", measure(names)?)?;
     }

@@ -61,6 +61,7 @@ impl Stored {
     }
 
     /// Steps over a kind and value without copying it.
+    #[inline]
     pub(crate) fn skip(input: &mut Input<'_>) -> Option<()> {
         match input.u8()? {
             REMOVED => Some(()),
@@ -99,18 +100,21 @@ impl<'a> Input<'a> {
         self.rest.is_empty()
     }
 
+    #[inline]
     pub(crate) fn take(&mut self, len: usize) -> Option<&'a [u8]> {
         let (head, tail) = self.rest.split_at_checked(len)?;
         self.rest = tail;
         Some(head)
     }
 
+    #[inline]
     pub(crate) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (head, tail) = self.rest.split_first_chunk::<N>()?;
         self.rest = tail;
         Some(*head)
     }
 
+    #[inline]
     pub(crate) fn u8(&mut self) -> Option<u8> {
         self.array::<1>().map(|[b]| b)
     }
@@ -128,9 +132,19 @@ impl<'a> Input<'a> {
     }
 
     /// A LEB128 length of at most `max`.
+    #[inline]
     pub(crate) fn len(&mut self, max: usize) -> Option<usize> {
-        let mut value = 0u64;
-        for shift in [0, 7, 14, 21, 28, 35] {
+        let first = self.u8()?;
+        if first < 0x80 {
+            return Some(usize::from(first)).filter(|len| *len <= max);
+        }
+        self.long_len(first, max)
+    }
+
+    /// The rest of a length whose first byte says that it has more.
+    fn long_len(&mut self, first: u8, max: usize) -> Option<usize> {
+        let mut value = u64::from(first & 0x7f);
+        for shift in [7, 14, 21, 28, 35] {
             let byte = self.u8()?;
             value |= u64::from(byte & 0x7f) << shift;
             if byte < 0x80 {

@@ -9,6 +9,7 @@ use crate::refs::name::MAX_NAME_BYTES;
 use crate::refs::stack::TableEntry;
 use crate::vfs::FileBytes;
 use crate::{Result, StoreError};
+use std::cmp::Ordering as Order;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,8 +23,7 @@ pub(crate) struct Table {
     counters: BlockRef,
     counters_complete: bool,
     names: u64,
-    /// Offsets of blocks that were verified, by slot. A lost entry costs one more hash.
-    verified: Box<[AtomicU64]>,
+    verified: Verified,
     counters_cache: OnceLock<Counters>,
 }
 
@@ -109,7 +109,6 @@ impl Table {
         if !plausible {
             return Err(corrupt(footer_at, "footer of ref table is not the one listed".to_owned()));
         }
-        let slots = (bytes.len() / 2048).next_power_of_two().clamp(8, 8192);
         Ok(Table {
             path: path.to_owned(),
             root: footer.root,
@@ -117,7 +116,7 @@ impl Table {
             counters: footer.counters,
             counters_complete: footer.counters_complete == 1,
             names: footer.names,
-            verified: (0..slots).map(|_| AtomicU64::new(0)).collect(),
+            verified: Verified::new(bytes.len()),
             counters_cache: OnceLock::new(),
             bytes,
         })
@@ -179,14 +178,11 @@ impl Table {
             .filter(|_| place.len as usize <= MAX_BLOCK)
             .and_then(|end| self.bytes.get(start..end))
             .ok_or_else(|| self.corrupt(place.offset, "block lies outside the ref table"))?;
-        let slot = &self.verified[(start / 64) & (self.verified.len() - 1)];
-        // The check is part of the key: two parents may disagree about one block.
-        let key = place.offset ^ u64::from_le_bytes(place.check);
-        if key == 0 || slot.load(Ordering::Relaxed) != key {
+        if !self.verified.contains(place) {
             if block_check(bytes) != place.check {
                 return Err(self.corrupt(place.offset, "block of ref table does not match its check"));
             }
-            slot.store(key, Ordering::Relaxed);
+            self.verified.insert(place);
         }
         if bytes.first() != Some(&kind) {
             return Err(self.malformed(place));
@@ -209,6 +205,45 @@ fn is_within(place: &BlockRef, end: u64) -> bool {
         && place.offset.checked_add(u64::from(place.len)).is_some_and(|e| e <= end)
 }
 
+/// Blocks that were verified since the table was opened, by where they start. Blocks of the usual size have a slot of
+/// their own; where two share one, the loser is verified again.
+struct Verified {
+    pages: Box<[OnceLock<Box<[AtomicU64]>>]>,
+}
+
+/// Bytes of table that share a slot, as a power of two.
+const SLOT_SHIFT: u32 = 12;
+/// Slots of a page; pages are made when they are needed.
+const PAGE_SLOTS: usize = 512;
+
+impl Verified {
+    fn new(table_bytes: usize) -> Verified {
+        let slots = (table_bytes >> SLOT_SHIFT) + 1;
+        Verified { pages: (0..slots.div_ceil(PAGE_SLOTS)).map(|_| OnceLock::new()).collect() }
+    }
+
+    fn slot(&self, place: &BlockRef) -> Option<&AtomicU64> {
+        let slot = usize::try_from(place.offset >> SLOT_SHIFT).ok()?;
+        let new_page = || (0..PAGE_SLOTS).map(|_| AtomicU64::new(0)).collect();
+        self.pages.get(slot / PAGE_SLOTS)?.get_or_init(new_page).get(slot % PAGE_SLOTS)
+    }
+
+    /// Offset and check together: two parents may disagree about one block. Zero is the empty slot.
+    fn key(place: &BlockRef) -> u64 {
+        (place.offset ^ u64::from_le_bytes(place.check)).max(1)
+    }
+
+    fn contains(&self, place: &BlockRef) -> bool {
+        self.slot(place).is_some_and(|slot| slot.load(Ordering::Relaxed) == Self::key(place))
+    }
+
+    fn insert(&self, place: &BlockRef) {
+        if let Some(slot) = self.slot(place) {
+            slot.store(Self::key(place), Ordering::Relaxed);
+        }
+    }
+}
+
 /// Rebuilds the names of a block, one after another.
 pub(super) struct Names {
     pub(super) current: Vec<u8>,
@@ -219,12 +254,14 @@ impl Names {
         Names { current: Vec::with_capacity(64) }
     }
 
-    /// Reads the name of the next entry into `current`; it must be greater than the one before.
+    /// Reads the name of the next entry into `current`. It must be greater than the one before, and say that it
+    /// shares all that it shares with it: [`Seek`] relies on both.
     pub(super) fn read(&mut self, input: &mut Input<'_>, first: bool) -> Option<()> {
         let shared = input.len(self.current.len())?;
         let len = input.len(MAX_NAME_BYTES - shared)?;
         let suffix = input.take(len)?;
-        if !first && suffix <= self.current.get(shared..)? {
+        if !first && suffix.first()? <= self.current.get(shared).unwrap_or(&0) && shared < self.current.len()
+        {
             return None;
         }
         self.current.truncate(shared);
@@ -233,17 +270,56 @@ impl Names {
     }
 }
 
+/// Compares the names of a block with one wanted name without rebuilding them: what an entry shares with the one
+/// before it says most of the answer.
+struct Seek<'n> {
+    wanted: &'n [u8],
+    /// Bytes that `wanted` shares with the entry before, which is less than it.
+    matched: usize,
+    /// Length of that entry.
+    last_len: usize,
+}
+
+impl Seek<'_> {
+    fn new(wanted: &[u8]) -> Seek<'_> {
+        Seek { wanted, matched: 0, last_len: 0 }
+    }
+
+    /// Steps over the name of the next entry and says how it compares with the wanted one.
+    #[inline]
+    fn next(&mut self, input: &mut Input<'_>) -> Option<Order> {
+        let shared = input.len(self.last_len)?;
+        let len = input.len(MAX_NAME_BYTES - shared)?;
+        let suffix = input.take(len)?;
+        self.last_len = shared + len;
+        Some(match shared.cmp(&self.matched) {
+            // As far below the wanted name as the one before it.
+            Order::Greater => Order::Less,
+            // It left the one before upwards where the wanted name still agrees with that one.
+            Order::Less => Order::Greater,
+            Order::Equal => {
+                let rest = self.wanted.get(shared..)?;
+                self.matched += suffix.iter().zip(rest).take_while(|(a, b)| a == b).count();
+                suffix.cmp(rest)
+            }
+        })
+    }
+}
+
 /// The child of an index block that may hold `name`. Outer `None`: malformed; inner `None`: `name` is before all.
 fn find_child(block: &[u8], name: &[u8], parent: &BlockRef) -> Option<Option<BlockRef>> {
-    let (mut input, mut names) = (Input::new(block.get(1..)?), Names::new());
+    let (mut input, mut seek) = (Input::new(block.get(1..)?), Seek::new(name));
     let mut found = None;
     while !input.is_empty() {
-        names.read(&mut input, found.is_none())?;
+        let order = seek.next(&mut input)?;
         let child = BlockRef::read(&mut input)?;
-        if names.current.as_slice() > name {
+        if order == Order::Greater {
             break;
         }
         found = Some(child);
+        if order == Order::Equal {
+            break;
+        }
     }
     // Children stand before their parents, so no walk returns to a block.
     match found {
@@ -254,15 +330,12 @@ fn find_child(block: &[u8], name: &[u8], parent: &BlockRef) -> Option<Option<Blo
 
 /// The value of `name` in a leaf. Outer `None`: malformed.
 fn find_value(block: &[u8], name: &[u8]) -> Option<Option<Stored>> {
-    let (mut input, mut names) = (Input::new(block.get(1..)?), Names::new());
-    let mut first = true;
+    let (mut input, mut seek) = (Input::new(block.get(1..)?), Seek::new(name));
     while !input.is_empty() {
-        names.read(&mut input, first)?;
-        first = false;
-        match names.current.as_slice().cmp(name) {
-            std::cmp::Ordering::Less => Stored::skip(&mut input)?,
-            std::cmp::Ordering::Equal => return Stored::read(&mut input).map(Some),
-            std::cmp::Ordering::Greater => return Some(None),
+        match seek.next(&mut input)? {
+            Order::Less => Stored::skip(&mut input)?,
+            Order::Equal => return Stored::read(&mut input).map(Some),
+            Order::Greater => return Some(None),
         }
     }
     Some(None)
