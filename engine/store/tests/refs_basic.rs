@@ -1,4 +1,5 @@
 //! Refs on a real disk: what goes in comes out, and rules are kept.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use gemel_object::{Family, Gid};
 use gemel_store::refs::{self, RefOptions};

@@ -1,4 +1,5 @@
 //! Random transactions against a map, reopened in between, with folds, compactions and rotations forced (REF-04).
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod refs_support;
 

@@ -8,6 +8,9 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::{Arc, Weak};
 
+/// A map that may be alive, and its length.
+pub(super) type Mapped = (Weak<Vec<u8>>, usize);
+
 #[derive(Debug, Default)]
 pub(super) struct State {
     /// What was there, and durable, before the first operation.
@@ -24,7 +27,7 @@ pub(super) struct State {
     /// Locked files and the handles that hold the locks.
     pub(super) locks: HashMap<Inode, u64>,
     /// Maps of files and their lengths.
-    pub(super) maps: HashMap<Inode, Vec<(Weak<Vec<u8>>, usize)>>,
+    pub(super) maps: HashMap<Inode, Vec<Mapped>>,
     pub(super) next_handle: u64,
     pub(super) next_temporary: u64,
 }
