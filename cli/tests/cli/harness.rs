@@ -54,9 +54,9 @@ impl Sandbox {
             "--summary",
             "one to two",
             "--claim",
-            "a.txt|counts up|correctness|evidence=0",
+            "src/main.rs|compiles|correctness|evidence=0",
             "--evidence",
-            "a.txt|pass|test_result|state=result",
+            "src/main.rs|pass|compiler_result|state=result",
             "--residual",
             "three is missing|low|other|claims=0",
         ]);
