@@ -1,13 +1,15 @@
 //! What two trees differ in, by path (workflow, sections 4.4 and 17).
 
+use crate::content::checkout::{Alike, may_collide};
 use crate::content::error::{ContentError, Result};
 use crate::content::scan::decode_tree;
 use gemel_object::families::State;
-use gemel_object::{Entry, Family, Gid, Limits, Mode, Object, ObjectError, blob_envelope};
+use gemel_object::{Entry, Family, Gid, Limits, Mode, Object, ObjectError, Tree, blob_envelope};
 use gemel_store::Store;
 use rayon::prelude::*;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A file or link on one side: its mode, never `Directory`, and its blob.
 pub type Leaf = (Mode, Gid);
@@ -56,7 +58,7 @@ pub fn delta_trees(
     before: Option<Gid>,
     after: Option<Gid>,
 ) -> Result<Vec<PathDelta>> {
-    Ok(compare_trees(source, before, after)?.deltas)
+    Ok(compare_trees(source, before, after, Watch::Nothing)?.deltas)
 }
 
 /// The root tree of a state.
@@ -88,20 +90,32 @@ fn corrupt(id: &Gid, error: &ObjectError) -> ContentError {
     ContentError::CorruptObject { id: *id, detail: error.to_string() }
 }
 
-/// Paths a comparison may answer.
+/// Paths a comparison may look at.
 const MAX_PATHS: u64 = 10_000_000;
 /// Bytes of all paths together.
 const MAX_PATH_BYTES: u64 = 1 << 30;
 /// Bytes of one path.
-const MAX_PATH_LEN: usize = 1 << 20;
+const MAX_PATH_LEN: u64 = 1 << 20;
 
 /// What two trees differ in.
 #[derive(Debug, Default)]
 pub(crate) struct TreeDelta {
     /// Files and links, by path.
     pub(crate) deltas: Vec<PathDelta>,
-    /// Directories that the second side holds without content, where the first has none; by path.
+    /// Directories that differ and are empty on the second side, by path. Only with [`Watch::Names`].
     pub(crate) empty_dirs: Vec<String>,
+    /// Directories that differ and whose names on the second side some file system may not tell apart. Only with
+    /// [`Watch::Names`].
+    pub(crate) alike: Vec<Alike>,
+}
+
+/// What a comparison looks at besides files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Watch {
+    /// Nothing.
+    Nothing,
+    /// What a checkout has to know of directories.
+    Names,
 }
 
 /// Two directories to be compared.
@@ -118,8 +132,8 @@ struct Compared {
     deeper: Vec<Pair>,
 }
 
-/// As [`delta_trees`], and says which directories are empty. Level by level, all cores, no recursion; what trees that
-/// hold each other many times expand to is bounded.
+/// As [`delta_trees`], with what `watch` asks for. Level by level, all cores, no recursion; what trees that hold each
+/// other many times expand to is bounded.
 ///
 /// # Errors
 /// As [`delta_trees`].
@@ -127,26 +141,26 @@ pub(crate) fn compare_trees(
     source: &dyn ObjectSource,
     before: Option<Gid>,
     after: Option<Gid>,
+    watch: Watch,
 ) -> Result<TreeDelta> {
     let mut all = TreeDelta::default();
-    let (mut paths, mut path_bytes) = (0u64, 0u64);
+    let spent = Spent::default();
     let mut level = vec![Pair { path: String::new(), before, after }];
     while !level.is_empty() {
         let mut next = Vec::new();
-        // In slices, so that a level without end meets its limit before it is in memory.
-        for slice in level.chunks(SLICE) {
-            let compared: Vec<Compared> =
-                slice.par_iter().map(|pair| compare_pair(source, pair)).collect::<Result<_>>()?;
+        // In slices, of which equal pairs are read once.
+        for slice in level.chunks_mut(SLICE) {
+            slice.sort_unstable_by_key(|pair| (pair.before, pair.after));
+            let groups: Vec<&[Pair]> =
+                slice.chunk_by(|a, b| (a.before, a.after) == (b.before, b.after)).collect();
+            let compared: Vec<Compared> = groups
+                .par_iter()
+                .map(|group| compare_group(source, group, watch, &spent))
+                .collect::<Result<_>>()?;
             for compared in compared {
-                let found = compared.found.deltas.iter().map(|delta| delta.path.len());
-                for len in found.chain(compared.deeper.iter().map(|pair| pair.path.len())) {
-                    paths += 1;
-                    path_bytes += len as u64;
-                }
-                within("paths in a tree", paths, MAX_PATHS)?;
-                within("bytes of paths in a tree", path_bytes, MAX_PATH_BYTES)?;
                 all.deltas.extend(compared.found.deltas);
                 all.empty_dirs.extend(compared.found.empty_dirs);
+                all.alike.extend(compared.found.alike);
                 next.extend(compared.deeper);
             }
         }
@@ -164,19 +178,25 @@ fn within(what: &str, found: u64, limit: u64) -> Result<()> {
     if found > limit { Err(ContentError::Limit { what: what.to_owned(), found, limit }) } else { Ok(()) }
 }
 
-fn compare_pair(source: &dyn ObjectSource, pair: &Pair) -> Result<Compared> {
+/// Compares two directories that stand beside each other at one or more paths.
+fn compare_group(source: &dyn ObjectSource, group: &[Pair], watch: Watch, spent: &Spent) -> Result<Compared> {
     let mut compared = Compared::default();
-    if pair.before == pair.after {
-        return Ok(compared);
+    let Some(first) = group.first().filter(|pair| pair.before != pair.after) else { return Ok(compared) };
+    let longest = group.iter().map(|pair| pair.path.len()).max().unwrap_or(0);
+    within("length of a path", longest as u64, MAX_PATH_LEN)?;
+    let read = |id: Option<Gid>| -> Result<Option<(Gid, Vec<u8>)>> {
+        id.map(|id| Ok((id, source.read_object(&id)?))).transpose()
+    };
+    let (before, after) = (read(first.before)?, read(first.after)?);
+    if watch == Watch::Names
+        && let Some((id, envelope)) = &after
+    {
+        let tree = decode_tree(id, envelope)?;
+        group.iter().for_each(|pair| compared.look_at_names(&pair.path, &tree));
     }
-    within("length of a path", pair.path.len() as u64, MAX_PATH_LEN as u64)?;
-    let before = pair.before.map(|id| Ok((id, source.read_object(&id)?))).transpose().map_err(store_error)?;
-    let after = pair.after.map(|id| Ok((id, source.read_object(&id)?))).transpose().map_err(store_error)?;
-    let mut before = entries_of(before.as_ref())?.peekable();
-    let mut after = entries_of(after.as_ref())?.peekable();
-    if pair.before.is_none() && after.peek().is_none() && !pair.path.is_empty() {
-        compared.found.empty_dirs.push(pair.path.clone());
-    }
+    let (before, after) = (entries_of(before.as_ref())?, entries_of(after.as_ref())?);
+    spent.add(group, before.len() + after.len())?;
+    let (mut before, mut after) = (before.iter().peekable(), after.iter().peekable());
     loop {
         let order = match (before.peek(), after.peek()) {
             (None, None) => return Ok(compared),
@@ -186,38 +206,64 @@ fn compare_pair(source: &dyn ObjectSource, pair: &Pair) -> Result<Compared> {
         };
         let old = if order == Ordering::Greater { None } else { before.next() };
         let new = if order == Ordering::Less { None } else { after.next() };
-        compared.note(&pair.path, old, new);
+        group.iter().for_each(|pair| compared.note(&pair.path, old, new));
     }
 }
 
-fn store_error(error: gemel_store::StoreError) -> ContentError {
-    ContentError::Store(error)
+fn entries_of(read: Option<&(Gid, Vec<u8>)>) -> Result<Vec<Entry<'_>>> {
+    let Some((id, envelope)) = read else { return Ok(Vec::new()) };
+    Ok(decode_tree(id, envelope)?.iter().collect())
 }
 
-fn entries_of(read: Option<&(Gid, Vec<u8>)>) -> Result<impl Iterator<Item = Entry<'_>>> {
-    let tree = read.map(|(id, envelope)| decode_tree(id, envelope)).transpose()?;
-    Ok(tree.into_iter().flatten())
+/// What a comparison has met so far, counted before it is held.
+#[derive(Default)]
+struct Spent {
+    paths: AtomicU64,
+    path_bytes: AtomicU64,
+}
+
+impl Spent {
+    /// Counts `entries` at each of some places.
+    fn add(&self, group: &[Pair], entries: usize) -> Result<()> {
+        let entries = entries as u64;
+        let paths = entries.saturating_mul(group.len() as u64);
+        let bytes = group.iter().map(|pair| pair.path.len() as u64).fold(0, u64::saturating_add);
+        let paths = self.paths.fetch_add(paths, Relaxed).saturating_add(paths);
+        within("paths in a tree", paths, MAX_PATHS)?;
+        let bytes = bytes.saturating_mul(entries);
+        let bytes = self.path_bytes.fetch_add(bytes, Relaxed).saturating_add(bytes);
+        within("bytes of paths in a tree", bytes, MAX_PATH_BYTES)
+    }
 }
 
 impl Compared {
+    /// Notes what a checkout has to know of a directory.
+    fn look_at_names(&mut self, path: &str, tree: &Tree<'_>) {
+        if tree.is_empty() && !path.is_empty() {
+            self.found.empty_dirs.push(path.to_owned());
+        }
+        if may_collide(tree.iter().map(|entry| entry.name)) {
+            let names = tree.iter().map(|entry| entry.name.to_owned()).collect();
+            self.found.alike.push(Alike { dir: path.to_owned(), names });
+        }
+    }
+
     /// Notes what one name is on both sides.
-    fn note(&mut self, dir: &str, old: Option<Entry<'_>>, new: Option<Entry<'_>>) {
-        let Some(name) = old.as_ref().or(new.as_ref()).map(|entry| entry.name) else { return };
-        let path = if dir.is_empty() { name.to_owned() } else { format!("{dir}/{name}") };
-        let tree = |entry: &Option<Entry<'_>>| {
-            entry.as_ref().filter(|entry| entry.mode == Mode::Directory).map(|entry| entry.target)
+    fn note(&mut self, dir: &str, old: Option<&Entry<'_>>, new: Option<&Entry<'_>>) {
+        let Some(name) = old.or(new).map(|entry| entry.name) else { return };
+        let tree = |entry: &&Entry<'_>| entry.mode == Mode::Directory;
+        let leaf = |entry: Option<&Entry<'_>>| {
+            entry.filter(|entry| !tree(entry)).map(|entry| (entry.mode, entry.target))
         };
-        let leaf = |entry: &Option<Entry<'_>>| {
-            let entry = entry.as_ref().filter(|entry| entry.mode != Mode::Directory)?;
-            Some((entry.mode, entry.target))
-        };
-        let (before, after) = (leaf(&old), leaf(&new));
-        let (tree_before, tree_after) = (tree(&old), tree(&new));
+        let (before, after) = (leaf(old), leaf(new));
+        let below = |entry: Option<&Entry<'_>>| entry.filter(tree).map(|entry| entry.target);
+        let (tree_before, tree_after) = (below(old), below(new));
+        let path = || if dir.is_empty() { name.to_owned() } else { format!("{dir}/{name}") };
         if before != after {
-            self.found.deltas.push(PathDelta { path: path.clone(), before, after });
+            self.found.deltas.push(PathDelta { path: path(), before, after });
         }
         if tree_before != tree_after {
-            self.deeper.push(Pair { path, before: tree_before, after: tree_after });
+            self.deeper.push(Pair { path: path(), before: tree_before, after: tree_after });
         }
     }
 }

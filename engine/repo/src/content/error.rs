@@ -106,7 +106,7 @@ pub enum ContentError {
 }
 
 /// Result of a content operation.
-pub type Result<T, E = ContentError> = std::result::Result<T, E>;
+pub(crate) type Result<T, E = ContentError> = std::result::Result<T, E>;
 
 /// Paths shown in a message at most; the variant holds them all.
 const SHOWN: usize = 10;

@@ -100,7 +100,7 @@ pub(crate) fn look(
 }
 
 /// A directory whose tree is the recorded one can be read from the store; others have to be made.
-struct AsRecorded;
+pub(crate) struct AsRecorded;
 
 impl Stored for AsRecorded {
     fn needs_nothing(&self, cached: &CachedDir<'_>, recorded: Option<Gid>) -> Result<bool> {

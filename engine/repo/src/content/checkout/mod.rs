@@ -1,11 +1,21 @@
 //! Checkout: a state becomes the files of a directory (workflow, section 11). A plan is made first, whole and without
 //! changing a file; [`CheckoutPlan::run`] carries it out.
 
-use crate::content::error::Result;
+mod collide;
+mod names;
+mod obstacles;
+mod plan;
+mod run;
+mod write;
+
+pub(crate) use collide::{Alike, may_collide};
+pub use plan::{CheckoutPlan, plan_checkout};
+
 use crate::facts::Progress;
 use gemel_object::{Gid, Limits};
-use gemel_store::Store;
+use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a checkout is told.
 #[derive(Clone, Copy)]
@@ -29,23 +39,6 @@ pub struct CheckoutRequest<'a> {
     pub progress: &'a dyn Progress,
 }
 
-/// What a checkout will do.
-#[derive(Debug)]
-pub struct CheckoutPlan {
-    /// Files and links to be written, ascending.
-    pub write: Vec<String>,
-    /// Paths to be removed, ascending.
-    pub remove: Vec<String>,
-    /// Paths among both whose present content the recorded state does not hold, ascending.
-    pub obstacles: Vec<String>,
-    /// Protected things where the state needs another kind of thing, ascending: not even `force` removes them.
-    pub protected: Vec<String>,
-    /// Paths of the state that are never written: repository metadata, however disguised.
-    pub unsafe_names: Vec<String>,
-    /// Paths of the state that the target's file system does not tell apart.
-    pub collisions: Vec<String>,
-}
-
 /// What a checkout did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckoutReport {
@@ -57,23 +50,28 @@ pub struct CheckoutReport {
     pub unsafe_names: Vec<String>,
 }
 
-/// Decides what a checkout has to do. Changes no file of the target.
+/// How files begin that are not yet what they will be. One left behind by a process that was killed is nobody's work.
+const TEMP_PREFIX: &str = ".gemel-checkout-";
+
+/// Makes something under a name of its own in its directory.
 ///
 /// # Errors
-/// `Io`, `Store`, `CorruptObject`, `Limit`, `LinkTarget`.
-pub fn plan_checkout(store: &Store, request: &CheckoutRequest<'_>) -> Result<CheckoutPlan> {
-    let _ = (store, request);
-    unimplemented!()
+/// Those of `make`, except that a name is taken.
+fn free_name<T>(mut make: impl FnMut(&[u8]) -> io::Result<T>) -> io::Result<(Vec<u8>, T)> {
+    /// Distinguishes the threads of one process; other processes are noticed by their names being taken.
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    loop {
+        let name = format!("{TEMP_PREFIX}{:x}", NEXT.fetch_add(1, Ordering::Relaxed)).into_bytes();
+        match make(&name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            result => return result.map(|made| (name, made)),
+        }
+    }
 }
 
-impl CheckoutPlan {
-    /// Carries the plan out. Running it again after a failure goes on where it stopped.
-    ///
-    /// # Errors
-    /// Before anything is written: `UnrecordedWork` without `force`, `Protected`, `Collision`. Later: `Changed` when a
-    /// file was touched since the plan was made, `Io`, `Store`.
-    pub fn run(self, store: &Store, request: &CheckoutRequest<'_>) -> Result<CheckoutReport> {
-        let _ = (store, request);
-        unimplemented!()
-    }
+/// Whether a path ends in a name made by [`free_name`].
+fn is_left_behind(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let number = name.strip_prefix(TEMP_PREFIX);
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }

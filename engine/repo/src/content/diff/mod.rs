@@ -1,8 +1,11 @@
 //! Differences between two versions of a file: facts, and their rendering in Git's patch format.
 
-use crate::content::error::Result;
+mod lines;
+mod patch;
+
+pub use patch::{quoted, write_patch};
+
 use gemel_object::Mode;
-use std::io::Write;
 
 /// One version of a file or link.
 #[derive(Clone, Copy, Debug)]
@@ -63,30 +66,52 @@ pub struct LineStat {
     pub binary: bool,
 }
 
-/// Compares two versions; an absent one counts as empty.
+/// Compares two versions; an absent one counts as empty. `context` lines around each change belong to its hunk.
 pub fn compare(old: Option<&Version<'_>>, new: Option<&Version<'_>>, context: u32) -> Body {
-    let _ = (old, new, context);
-    unimplemented!()
+    let (old, new) = (bytes_of(old), bytes_of(new));
+    match kind_of(old, new) {
+        Comparison::Same => Body::Same,
+        Comparison::Binary => Body::Binary,
+        Comparison::Lines => Body::Text(lines::hunks(old, new, context)),
+    }
 }
 
 /// Counts lines added and removed between two versions.
 pub fn count(old: Option<&Version<'_>>, new: Option<&Version<'_>>) -> LineStat {
-    let _ = (old, new);
-    unimplemented!()
+    let (old, new) = (bytes_of(old), bytes_of(new));
+    match kind_of(old, new) {
+        Comparison::Same => LineStat::default(),
+        Comparison::Binary => LineStat { binary: true, ..LineStat::default() },
+        Comparison::Lines => lines::count(old, new),
+    }
 }
 
-/// Writes the difference as `git apply` reads it: creation, deletion, mode change, rename, and hunks with `context`
-/// lines around them. A change of kind is written as a deletion and a creation.
-///
-/// # Errors
-/// Those of `out`.
-pub fn write_patch(
-    out: &mut dyn Write,
-    old: Option<&Version<'_>>,
-    new: Option<&Version<'_>>,
-    context: u32,
-) -> std::io::Result<()> {
-    let _: Result<()> = Ok(());
-    let _ = (out, old, new, context);
-    unimplemented!()
+/// Whether `bytes` are binary as Git tells it: a NUL among the first 8000.
+pub fn is_binary(bytes: &[u8]) -> bool {
+    bytes.iter().take(BINARY_PROBE).any(|&byte| byte == 0)
+}
+
+/// Bytes searched for a NUL.
+const BINARY_PROBE: usize = 8000;
+/// A version longer than this is not compared line by line.
+const MAX_TEXT_BYTES: usize = 256 << 20;
+
+enum Comparison {
+    Same,
+    Binary,
+    Lines,
+}
+
+fn kind_of(old: &[u8], new: &[u8]) -> Comparison {
+    if old == new {
+        Comparison::Same
+    } else if is_binary(old) || is_binary(new) || old.len().max(new.len()) > MAX_TEXT_BYTES {
+        Comparison::Binary
+    } else {
+        Comparison::Lines
+    }
+}
+
+fn bytes_of<'a>(version: Option<&Version<'a>>) -> &'a [u8] {
+    version.map_or(&[], |version| version.bytes)
 }

@@ -9,9 +9,9 @@ mod portable;
 mod unix;
 
 #[cfg(not(unix))]
-pub(crate) use portable::{Dir, FileRead, change_time_of};
+pub(crate) use portable::{Dir, FileRead, change_time_of, is_stripped, settle_mode, stat_file};
 #[cfg(unix)]
-pub(crate) use unix::{Dir, FileRead, change_time_of};
+pub(crate) use unix::{Dir, FileRead, change_time_of, is_stripped, settle_mode, stat_file};
 
 use gemel_object::Mode;
 use std::io;
@@ -135,10 +135,15 @@ impl Listing {
     pub(crate) fn contains(&self, name: &[u8]) -> bool {
         self.items.binary_search_by(|item| self.text[item.start..item.end].cmp(name)).is_ok()
     }
+}
 
-    /// Whether there are none.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.items.is_empty()
+impl Dir {
+    /// Whether `name`, of which a listing said `hint`, is a directory.
+    pub(crate) fn is_dir(&self, name: &[u8], hint: Hint) -> io::Result<bool> {
+        match hint {
+            Hint::Unknown => Ok(self.stat(name)?.is_some_and(|stat| stat.kind == Kind::Directory)),
+            hint => Ok(hint == Hint::Directory),
+        }
     }
 }
 

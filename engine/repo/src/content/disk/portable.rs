@@ -170,6 +170,11 @@ pub(crate) fn settle_mode(_: &File, _executable: bool) -> io::Result<()> {
     Ok(())
 }
 
+/// There is no umask.
+pub(crate) fn is_stripped(_: &File) -> io::Result<bool> {
+    Ok(false)
+}
+
 /// When something at `path` was last changed, and the file system it lies on; 0: not told.
 pub(crate) fn change_time_of(path: &Path) -> io::Result<(i64, u64)> {
     Ok((stat_of(&fs::metadata(path)?).mtime_ns, 0))

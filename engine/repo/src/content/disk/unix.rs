@@ -101,7 +101,7 @@ impl Dir {
         Ok(fs::readlinkat(&self.fd, name, Vec::new())?.into_bytes())
     }
 
-    /// Creates a file that must not exist, and gives it exactly the mode of its kind.
+    /// Creates a file that must not exist. A umask may take from its permissions: see [`settle_mode`].
     pub(crate) fn create(&self, name: &[u8], executable: bool) -> io::Result<File> {
         let mode = Mode::from_raw_mode(if executable { 0o755 } else { 0o644 });
         Ok(fs::openat(&self.fd, name, CREATE, mode)?.into())
@@ -177,6 +177,11 @@ pub(crate) fn settle_mode(file: &File, executable: bool) -> io::Result<()> {
         fs::fchmod(file, wanted)?;
     }
     Ok(())
+}
+
+/// Whether a umask took permissions from a file just created as executable.
+pub(crate) fn is_stripped(file: &File) -> io::Result<bool> {
+    Ok(fs::fstat(file)?.st_mode & 0o777 != 0o755)
 }
 
 /// When something at `path` was last changed, and the file system it lies on.

@@ -19,9 +19,12 @@ pub(super) const RULE_FILE: &[u8] = b".gitignore";
 /// Directories with more entries than this are looked at by all threads together.
 const WIDE: usize = 1024;
 
-/// Whether `name` is never content, whatever it is and wherever (workflow, section 3.1).
+/// Whether `name` is never content, whatever it is and wherever (workflow, section 3.1). Where file systems take other
+/// letter cases for the same name, these are the same directories.
 fn is_metadata(name: &[u8]) -> bool {
-    matches!(name, b".git" | b".gemel")
+    let folds = cfg!(any(windows, target_vendor = "apple"));
+    let is = |other: &[u8]| if folds { name.eq_ignore_ascii_case(other) } else { name == other };
+    is(b".git") || is(b".gemel")
 }
 
 /// What is known of a directory before it is looked at.
@@ -273,7 +276,7 @@ impl Look<'_> {
             }
             match known.find(name, |entry| entry.name()) {
                 Some(entry) if self.unchanged(&entry.stat(), &stat) => {
-                    leaves.push_known(name, stat, entry.blob())
+                    leaves.push_known(name, stat, entry.blob());
                 }
                 _ => leaves.push_pending(name, stat, wanted.recorded),
             }

@@ -10,7 +10,7 @@ mod node;
 mod recorded;
 mod save;
 
-pub(crate) use cache::{CacheWriter, CachedDir, DirFlags, DirRecord, StatCache};
+pub(crate) use cache::{CachedDir, DirFlags, StatCache};
 pub(crate) use node::{Content, Leaf, Leaves, Node, path_of};
 pub(crate) use recorded::decode_tree;
 pub(crate) use save::load;
@@ -23,6 +23,7 @@ use crate::content::ignore::{RuleId, Rules};
 use gemel_object::{Gid, Limits, blob_header};
 use look::{Found, Look};
 use rayon::prelude::*;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 
@@ -65,6 +66,17 @@ pub(crate) struct Scan {
     pub(crate) omitted: Vec<Omission>,
     /// Whether something disappeared during the walk.
     pub(crate) disturbed: bool,
+}
+
+/// A file or link whose content is known without reading it.
+#[derive(Debug)]
+pub(crate) struct Known {
+    /// Its name.
+    pub(crate) name: Vec<u8>,
+    /// What it was then.
+    pub(crate) stat: Stat,
+    /// Its content.
+    pub(crate) blob: Gid,
 }
 
 /// A directory still to be looked at.
@@ -247,5 +259,48 @@ impl Scan {
         let of =
             |node: &Node| if let Content::Fresh(leaves) = &node.content { leaves.pending.len() } else { 0 };
         self.nodes.iter().map(|node| of(node) as u64).sum()
+    }
+
+    /// The stat of the file or link at `path`, if it is content.
+    pub(crate) fn leaf_stat(&self, path: &[u8]) -> Option<Stat> {
+        let mut at = 0;
+        let mut names = path.split(|&b| b == b'/').peekable();
+        loop {
+            let name = names.next()?;
+            let node = self.nodes.get(at)?;
+            if names.peek().is_none() {
+                return self.leaf_of(node, name);
+            }
+            let children = self.nodes.get(node.children.clone())?;
+            let found = children.binary_search_by(|child| child.name.as_slice().cmp(name)).ok()?;
+            at = node.children.start + found;
+        }
+    }
+
+    fn leaf_of(&self, node: &Node, name: &[u8]) -> Option<Stat> {
+        match &node.content {
+            Content::Cached(number) => {
+                self.cached(*number)?.entries().find(|entry| entry.name() == name).map(|entry| entry.stat())
+            }
+            Content::Fresh(leaves) => {
+                let items = leaves.items();
+                let found = items.binary_search_by(|leaf| leaves.name(leaf).cmp(name)).ok()?;
+                items.get(found).map(|leaf| leaf.stat)
+            }
+        }
+    }
+
+    /// Takes what is known of pending files: for the path of a directory its names, ascending, with the stat and blob
+    /// each had when it was written.
+    pub(crate) fn take_known(&mut self, known: &HashMap<Vec<u8>, Vec<Known>>) {
+        for number in 0..self.nodes.len() {
+            let Some(names) = known.get(&self.path(number)) else { continue };
+            if let Content::Fresh(leaves) = &mut self.nodes[number].content {
+                leaves.take_known(|name, stat| {
+                    let found = names.binary_search_by(|known| known.name.as_slice().cmp(name)).ok()?;
+                    names.get(found).filter(|known| known.stat == *stat).map(|known| known.blob)
+                });
+            }
+        }
     }
 }

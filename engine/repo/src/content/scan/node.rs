@@ -121,9 +121,15 @@ impl Leaves {
         Ok(())
     }
 
-    /// How many there are.
-    pub(crate) fn len(&self) -> usize {
-        self.items.len()
+    /// Gives pending files the blob that `blob_of` knows for their name and stat.
+    pub(crate) fn take_known(&mut self, blob_of: impl Fn(&[u8], &Stat) -> Option<Gid>) {
+        let (names, items) = (&self.names, &mut self.items);
+        self.pending.retain(|(position, _)| {
+            let Some(leaf) = items.get_mut(*position) else { return false };
+            let name = names.get(leaf.name_at..leaf.name_end).unwrap_or_default();
+            leaf.blob = blob_of(name, &leaf.stat);
+            leaf.blob.is_none()
+        });
     }
 }
 
