@@ -88,6 +88,15 @@ pub(crate) fn close(vfs: &dyn Vfs, dir: &Path) -> Result<()> {
     write_stoppers(vfs, dir)
 }
 
+/// Whether a migration was decided here and stopped while tidying up: the store is whole, the next command that
+/// writes, or `migrate`, removes what is left.
+///
+/// # Errors
+/// As opening the store.
+pub fn unfinished(vfs: &dyn Vfs, dir: &Path) -> Result<bool> {
+    Ok(Switch::new(vfs, dir).phase()? == Phase::Decided)
+}
+
 /// A stage of a migration, for progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
@@ -195,6 +204,10 @@ pub fn migrate(vfs: &Arc<dyn Vfs>, dir: &Path, options: &MigrateOptions<'_>) -> 
     switch.phase()?;
     // The same lock as 0.12 takes for whatever it writes but objects.
     let lock = dir.join(LOCK);
+    if !matches!(disk::kind(disk, &lock)?, None | Some(disk::Kind::File)) {
+        let detail = "the lock is no plain file".to_owned();
+        return Err(StoreError::CorruptFile { path: lock, offset_bytes: 0, detail });
+    }
     let _guard = disk.lock(&lock).map_err(StoreError::io("lock", &lock))?;
     let mut facts = MigrateFacts {
         outcome: Outcome::Migrated,

@@ -105,7 +105,7 @@ impl Reader<'_> {
                 self.findings.error("corrupt-meta", META, format!("default_producer: {detail}"));
             }
             Some(Err(other)) => {
-                self.findings.error("corrupt-meta", META, format!("default_producer: {other}"))
+                self.findings.error("corrupt-meta", META, format!("default_producer: {other}"));
             }
         }
         Ok(())
@@ -159,7 +159,7 @@ impl Reader<'_> {
                 self.put(format!("{}{name}/state", local::WORKTREES), RefValue::Id(id));
             }
             Ok(id) => {
-                self.findings.error("workspace-state-missing", file, format!("{id} is no stored state"))
+                self.findings.error("workspace-state-missing", file, format!("{id} is no stored state"));
             }
             Err(detail) => self.findings.error("workspace-state-corrupt", file, detail),
         }
@@ -217,7 +217,7 @@ impl Reader<'_> {
                     self.put(format!("{}{id}", local::TOMBSTONES), RefValue::Record(text.into_bytes()));
                 }
                 None => {
-                    self.findings.error("corrupt-tombstone", file, "no gemel.tombstone.v1 of its own digest")
+                    self.findings.error("corrupt-tombstone", file, "no gemel.tombstone.v1 of its own digest");
                 }
             }
         }
@@ -266,7 +266,7 @@ impl Reader<'_> {
             match disk::read(self.vfs, &self.dir.join(&path), MAX_RECORD_BYTES as u64)? {
                 Ok(bytes) => self.put(format!("{}{file}", local::EXCHANGE), RefValue::Record(bytes)),
                 Err(detail) => {
-                    self.findings.warning("exchange-state", path, format!("not carried over: {detail}"))
+                    self.findings.warning("exchange-state", path, format!("not carried over: {detail}"));
                 }
             }
         }
@@ -288,7 +288,7 @@ impl Reader<'_> {
             match entry.name.into_string() {
                 Ok(name) => named.push((name, entry.kind)),
                 Err(raw) => {
-                    self.findings.error("not-utf8", Path::new(path).join(raw), "its name is not UTF-8")
+                    self.findings.error("not-utf8", Path::new(path).join(raw), "its name is not UTF-8");
                 }
             }
         }

@@ -19,7 +19,7 @@ const JOURNAL: &str = "journal/journal.log";
 /// A ref file holds about 90 bytes; white space around the identity is accepted as 0.12 accepts it.
 const MAX_REF_BYTES: u64 = 4096;
 /// A transaction of 0.12 names few refs, a pull all of them.
-const MAX_JOURNAL_BYTES: u64 = 256 << 20;
+const MAX_JOURNAL_BYTES: u64 = 64 << 20;
 
 /// Refs by name.
 pub(super) type RefMap = BTreeMap<String, Gid>;

@@ -106,8 +106,9 @@ impl<'a> Switch<'a> {
     /// Removes what a migration left that stopped before it was decided.
     ///
     /// # Errors
-    /// `CorruptFile` when `legacy-0.12/` holds something, `Io`.
+    /// `CorruptFile` when `legacy-0.12/` holds something or `migrating/` was made by something else, `Io`.
     pub(super) fn clean(&self) -> Result<()> {
+        self.check_mark()?;
         let old = self.dir.join(OLD);
         match disk::kind(self.vfs, &old)? {
             None => {}
@@ -119,6 +120,23 @@ impl<'a> Switch<'a> {
         }
         disk::remove_tree(self.vfs, &self.mark())?;
         disk::sync_dir(self.vfs, self.dir)
+    }
+
+    /// Whether `migrating/` holds what a migration leaves there, and nothing else.
+    fn check_mark(&self) -> Result<()> {
+        let mark = self.mark();
+        match disk::kind(self.vfs, &mark)? {
+            None => return Ok(()),
+            Some(Kind::Dir) => {}
+            Some(_) => return Err(corrupt(&mark, "in the way of a migration; move it away")),
+        }
+        for entry in disk::list(self.vfs, &mark)? {
+            let name = entry.name.to_string_lossy();
+            if !["new", "stop", META].contains(&&*name) && !name.starts_with("tmp-") {
+                return Err(corrupt(&mark.join(&entry.name), "not left by a migration; move it away"));
+            }
+        }
+        Ok(())
     }
 
     /// Step 1.
@@ -171,30 +189,35 @@ impl<'a> Switch<'a> {
     /// # Errors
     /// `Io`; whether it has happened is then told by [`Switch::phase`].
     pub(super) fn decide(&self) -> Result<()> {
-        self.advance(DECISIVE)?;
-        disk::sync_dir(self.vfs, self.dir)?;
-        disk::sync_dir(self.vfs, &self.mark().join("stop"))
+        self.clear_place(DECISIVE)?;
+        self.sync(&[self.dir, &self.mark().join("stop")])
     }
 
-    /// Steps 7 to 9. Every part of it may have happened already.
+    /// Steps 7 to 9. Every part of it may have happened already; each is durable before the next begins, because
+    /// they move the same entries.
     ///
     /// # Errors
     /// `CorruptFile`, `Io`; the next run goes on.
     pub(super) fn finish(&self) -> Result<()> {
-        let old = self.dir.join(OLD);
-        let stop = self.mark().join("stop");
+        let (old, stop) = (self.dir.join(OLD), self.mark().join("stop"));
         if self.is_dir(&stop)? {
-            disk::create_dir(self.vfs, &old)?;
+            self.create_old()?;
             for name in STOPPERS {
-                self.advance(name)?;
+                self.clear_place(name)?;
+            }
+            self.sync(&[self.dir, &stop, &old])?;
+            for name in STOPPERS {
+                self.put_away(name)?;
+            }
+            self.sync(&[&stop, &old])?;
+            for name in STOPPERS {
+                self.put_stopper(name)?;
             }
             let saved = self.mark().join(META);
             if disk::kind(self.vfs, &saved)?.is_some() {
                 disk::rename(self.vfs, &saved, &old.join(META))?;
             }
-            for dir in [&*stop, &*old, &*self.mark(), self.dir] {
-                disk::sync_dir(self.vfs, dir)?;
-            }
+            self.sync(&[self.dir, &stop, &self.mark(), &old])?;
         }
         let new_meta = self.new_dir().join(META);
         if disk::kind(self.vfs, &new_meta)?.is_some() {
@@ -204,34 +227,53 @@ impl<'a> Switch<'a> {
         self.remove_mark(&stop)
     }
 
-    /// Puts the stopper in the place of the old thing and the old thing to the others, whatever of it was done.
-    fn advance(&self, name: &str) -> Result<()> {
-        let (here, stop, old) = (self.dir.join(name), self.stop(name), self.dir.join(OLD).join(name));
-        if disk::kind(self.vfs, &here)?.is_none() {
-            self.put_stopper(&here, &stop)?;
-        } else if !self.is_stopper(&here)? {
-            match self.vfs.exchange(&here, &stop) {
-                Ok(()) => {}
-                Err(e) if e.kind() == ErrorKind::Unsupported => {
-                    disk::create_dir(self.vfs, &self.dir.join(OLD))?;
-                    disk::rename(self.vfs, &here, &old)?;
-                    self.put_stopper(&here, &stop)?;
-                }
-                Err(e) => return Err(StoreError::io("exchange", &here)(e)),
-            }
-        }
-        if disk::kind(self.vfs, &stop)?.is_some() && !self.is_stopper(&stop)? {
-            disk::create_dir(self.vfs, &self.dir.join(OLD))?;
-            disk::rename(self.vfs, &stop, &old)?;
-        }
-        Ok(())
+    fn create_old(&self) -> Result<()> {
+        disk::create_dir(self.vfs, &self.dir.join(OLD))?;
+        disk::sync_dir(self.vfs, self.dir)
     }
 
-    fn put_stopper(&self, here: &Path, stop: &Path) -> Result<()> {
-        if disk::kind(self.vfs, stop)?.is_some() {
-            return disk::rename(self.vfs, stop, here);
+    /// Gets the old thing out of the place of a stopper: by exchange to `migrating/stop/`, where the file system
+    /// cannot by a rename to `legacy-0.12/`.
+    fn clear_place(&self, name: &str) -> Result<()> {
+        let (here, stop) = (self.dir.join(name), self.stop(name));
+        if disk::kind(self.vfs, &here)?.is_none() || self.is_stopper(&here)? {
+            return Ok(());
         }
-        super::stopper::write_stopper(self.vfs, here)
+        match self.vfs.exchange(&here, &stop) {
+            Ok(()) => Ok(()),
+            Err(e) if e.kind() == ErrorKind::Unsupported => {
+                self.create_old()?;
+                disk::rename(self.vfs, &here, &self.dir.join(OLD).join(name))?;
+                self.sync(&[self.dir, &self.dir.join(OLD)])
+            }
+            Err(e) => Err(StoreError::io("exchange", &here)(e)),
+        }
+    }
+
+    /// Moves what was exchanged to `legacy-0.12/`.
+    fn put_away(&self, name: &str) -> Result<()> {
+        let stop = self.stop(name);
+        if disk::kind(self.vfs, &stop)?.is_none() || self.is_stopper(&stop)? {
+            return Ok(());
+        }
+        disk::rename(self.vfs, &stop, &self.dir.join(OLD).join(name))
+    }
+
+    /// Puts a stopper where nothing is.
+    fn put_stopper(&self, name: &str) -> Result<()> {
+        let (here, stop) = (self.dir.join(name), self.stop(name));
+        if disk::kind(self.vfs, &here)?.is_some() {
+            return Ok(());
+        }
+        if disk::kind(self.vfs, &stop)?.is_none() {
+            // Synced with its content, as it is told apart from an old file by its text until the end.
+            disk::write_new(self.vfs, &stop, STOPPER_TEXT.as_bytes())?;
+        }
+        disk::rename(self.vfs, &stop, &here)
+    }
+
+    fn sync(&self, dirs: &[&Path]) -> Result<()> {
+        dirs.iter().try_for_each(|dir| disk::sync_dir(self.vfs, dir))
     }
 
     fn is_stopper(&self, path: &Path) -> Result<bool> {
@@ -259,7 +301,7 @@ impl<'a> Switch<'a> {
         let temp = self.vfs.temp_path(&self.mark());
         disk::write_new(self.vfs, &temp, bytes)?;
         disk::rename(self.vfs, &temp, &self.dir.join(META))?;
-        disk::sync_dir(self.vfs, self.dir)
+        self.sync(&[self.dir, &self.mark()])
     }
 
     fn json(&self, path: &Path) -> Result<Value> {

@@ -117,11 +117,12 @@ fn fingerprint(disk: &SimDisk) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
     let built = Path::new(DIR).join("migrating/new");
     for (path, bytes) in snapshot(disk, Path::new("/")) {
-        if path.starts_with(&built) && !path.ends_with("meta.json") && path.parent() != Some(&*built) {
+        let is_built = path.starts_with(&built) && path != built.join("meta.json");
+        if is_built && path.parent() != Some(&*built) {
             continue;
         }
         hasher.update(path.as_os_str().as_encoded_bytes()).update(b"\0");
-        if let Some(bytes) = bytes {
+        if let Some(bytes) = bytes.filter(|_| !is_built) {
             hasher.update(&(bytes.len() as u64).to_le_bytes()).update(&bytes);
         }
     }
@@ -151,7 +152,7 @@ fn sweep(case: &Case) {
     }
     println!("{} operations, {undecided} images undecided, {} decided", disk.ops(), decided.len());
     assert!(undecided > 0 && !decided.is_empty());
-    for (first, start) in decided.into_iter().step_by(9) {
+    for (first, start) in decided {
         let disk = case.like_ours(start);
         case.migrate(&disk).unwrap();
         for k in 0..disk.ops() {
@@ -207,6 +208,7 @@ fn a_second_stop_while_starting_over() {
 fn fail_everywhere(case: &Case, arm: impl Fn(&SimDisk, usize)) {
     let plain = case.start();
     case.migrate(&plain).unwrap();
+    let mut seen = HashSet::new();
     // Threads share the work, so the number of operations is not the same in every run.
     for k in 0..plain.ops() + 10 {
         let disk = case.start();
@@ -224,8 +226,10 @@ fn fail_everywhere(case: &Case, arm: impl Fn(&SimDisk, usize)) {
         for image in crashed {
             let at = format!("{at}, then {}", image.name());
             let crashed = case.like_ours(image.image());
-            case.assert_whole(&crashed, &at);
-            case.assert_completes(&crashed, &at);
+            if seen.insert(fingerprint(&crashed)) {
+                case.assert_whole(&crashed, &at);
+                case.assert_completes(&crashed, &at);
+            }
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Against the published program itself, where there is one: `GEMEL_PEER`, or `target/peer/bin/gemel`.
 
-use crate::fixture::{run, same, snapshot};
+use crate::fixture::{put_file, run, same, snapshot};
 use gemel_object::Gid;
 use gemel_store::legacy::Outcome;
 use gemel_store::vfs::Vfs;
 use gemel_store::vfs::real::RealDisk;
-use gemel_store::{RefValue, Store};
+use gemel_store::vfs::sim::SimDisk;
+use gemel_store::{RefValue, Store, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -271,6 +272,56 @@ type Tree = BTreeMap<PathBuf, Option<Vec<u8>>>;
 fn unchanged(ours: &Path, theirs: &Path, before: &Trees) {
     same(&snapshot(&RealDisk::new(), ours), &before.0);
     same(&snapshot(&RealDisk::new(), theirs), &before.1);
+}
+
+/// Until the migration is decided, the published program works on with its store as if nothing had happened; from
+/// then on it is refused.
+#[test]
+fn a_stopped_migration_is_nothing_to_the_published_program() {
+    let Some(peer) = Peer::find() else { return };
+    let repo = peer.rich();
+    let dir = repo.join(".gemel");
+    let disk = SimDisk::new();
+    for (path, bytes) in snapshot(&RealDisk::new(), &dir) {
+        match bytes {
+            Some(bytes) => put_file(&disk, &path, &bytes).unwrap(),
+            None => disk.create_dir_all(&path).unwrap(),
+        }
+    }
+    let disk = disk.fork();
+    run(&(Arc::new(disk.clone()) as Arc<dyn Vfs>), &dir, false, false).unwrap();
+    let questions: [&[&str]; 5] = [&["log"], &["status"], &["fsck"], &["claims", "--json"], &["trajectory", "T1"]];
+    let asked = |peer: &Peer| questions.map(|args| peer.gemel(&repo, args, b""));
+    let undisturbed = asked(&peer).map(|out| (out.status.code(), out.stdout));
+    let (mut seen, mut works, mut refused) = (BTreeSet::new(), 0, 0);
+    for k in 0..=disk.ops() {
+        let image = disk.crash_images(k).swap_remove(0).image();
+        let top: Vec<_> = image.list(&dir).unwrap().into_iter().map(|entry| (entry.name, entry.is_dir)).collect();
+        if !seen.insert((top, image.read(&dir.join("meta.json"), 1 << 20).unwrap())) {
+            continue;
+        }
+        std::fs::remove_dir_all(&dir).unwrap();
+        for (path, bytes) in snapshot(&image, &dir) {
+            match bytes {
+                Some(bytes) => put_file(&RealDisk::new(), &path, &bytes).unwrap(),
+                None => std::fs::create_dir_all(&path).unwrap(),
+            }
+        }
+        let answers = asked(&peer);
+        if matches!(Store::open(Arc::new(RealDisk::new()), &dir), Err(StoreError::Legacy { .. })) {
+            works += 1;
+            for ((args, answer), before) in questions.iter().zip(answers).zip(&undisturbed) {
+                let text = String::from_utf8_lossy(&answer.stdout).into_owned();
+                assert!(before == &(answer.status.code(), answer.stdout), "{}: {args:?}: {text}", disk.describe(k));
+            }
+        } else {
+            refused += 1;
+            for (args, answer) in questions.iter().zip(answers) {
+                assert_eq!(answer.status.code(), Some(2), "{}: {args:?}", disk.describe(k));
+            }
+        }
+    }
+    assert!(works >= 5 && refused >= 5, "{works} {refused}");
 }
 
 fn copy_tree(from: &Path, to: &Path) {
