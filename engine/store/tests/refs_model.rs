@@ -78,6 +78,9 @@ proptest! {
             prop_assert_eq!(&all, &model);
         }
         let refs = refs::open(&vfs(&disk), dir()).unwrap();
+        for (name, _) in history.iter().flatten() {
+            prop_assert_eq!(refs.value(name).unwrap(), model.get(name).cloned(), "{}", name);
+        }
         for prefix in ["refs/", "refs/names/C", "refs/names/C1", "local/", "refs/names/a/", "refs/z", "a"] {
             let found: Vec<String> = refs.scan(prefix).unwrap().map(|(name, _)| name).collect();
             let expected: Vec<String> = model.keys().filter(|k| k.starts_with(prefix)).cloned().collect();
