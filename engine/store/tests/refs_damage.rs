@@ -64,7 +64,7 @@ fn check(disk: &SimDisk, history: &[Model], is_journal: bool, context: &str) {
     {
         assert!(believed(&all), "{context}: {all:?}");
         all.iter().for_each(|(name, value)| {
-            assert_eq!(refs.value(name).unwrap().as_ref(), Some(value), "{context}")
+            assert_eq!(refs.value(name).unwrap().as_ref(), Some(value), "{context}");
         });
     } else {
         assert!(report.has_errors(), "{context}: {report:?}");
