@@ -4,22 +4,36 @@
 use crate::fixture::{L, Old, put_file, run, same, snapshot};
 use gemel_object::families::NewResidual;
 use gemel_object::{Gid, blob_envelope};
+use gemel_store::legacy::Severity::{Error, Note, Warning};
 use gemel_store::legacy::{Finding, Severity};
 use gemel_store::vfs::real::RealDisk;
+use gemel_store::vfs::sim::SimDisk;
 use gemel_store::{Store, StoreError};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A fixture with damage; the findings must be exactly `expected` (code and path), every error must make the
-/// migration refuse, and nothing may have changed.
+/// A fixture with damage; the findings must be exactly `expected` (severity, code and path), every error must make
+/// the migration refuse, and nothing may have changed.
 fn check(damage: impl Fn(&mut Old), expected: &[(Severity, &str, &str)]) {
+    let disk = SimDisk::new();
+    let mut old = Old::new(Arc::new(disk.clone()), Path::new("/w/.gemel"));
+    damage(&mut old);
+    check_damaged(&old, expected, || disk.files());
+}
+
+/// The same on the system's disk, for what only that one knows: links, pipes, sparse files.
+fn check_real(damage: impl Fn(&mut Old), expected: &[(Severity, &str, &str)]) {
     let temp = tempfile::tempdir().unwrap();
     let mut old = Old::new(Arc::new(RealDisk::new()), &temp.path().join(".gemel"));
     damage(&mut old);
-    let before = listing(&old.dir);
+    check_damaged(&old, expected, || listing(temp.path()));
+}
+
+fn check_damaged<T: PartialEq>(old: &Old, expected: &[(Severity, &str, &str)], listing: impl Fn() -> T) {
+    let before = listing();
     let findings: Vec<Finding> = match old.migrate() {
         Err(StoreError::LegacyDamaged { findings, .. }) => {
-            assert_eq!(listing(&old.dir), before);
+            assert!(listing() == before);
             findings.list().to_vec()
         }
         Ok(facts) => facts.plan.findings.list().to_vec(),
@@ -33,7 +47,7 @@ fn check(damage: impl Fn(&mut Old), expected: &[(Severity, &str, &str)]) {
         let facts = run(&old.vfs, &old.dir, true, true).unwrap();
         assert!(facts.old_files.is_some());
         let store = Store::open(Arc::clone(&old.vfs), &old.dir).unwrap();
-        assert!(store.matching(None, "", usize::MAX).unwrap().len() as u64 == facts.plan.objects);
+        assert_eq!(store.matching(None, "", usize::MAX).unwrap().len() as u64, facts.plan.objects);
     }
 }
 
@@ -56,7 +70,10 @@ fn listing(dir: &Path) -> Vec<String> {
     found
 }
 
-use Severity::{Error, Note, Warning};
+/// The fixture on a disk in memory.
+fn scratch() -> Old {
+    Old::new(Arc::new(SimDisk::new()), Path::new("/w/.gemel"))
+}
 
 fn relative(old: &Old, id: &Gid) -> String {
     old.object_path(id).strip_prefix(&old.dir).unwrap().to_str().unwrap().to_owned()
@@ -100,7 +117,7 @@ fn refs_are_read_with_distrust() {
 /// A file of 1 GiB (sparse) in the place of a ref is not read.
 #[test]
 fn a_giant_ref_is_not_read() {
-    check(
+    check_real(
         |old| {
             let file = std::fs::File::create(old.dir.join("refs/names/bad")).unwrap();
             file.set_len(1 << 30).unwrap();
@@ -125,8 +142,7 @@ fn deep_folders_are_bounded() {
 fn objects_are_hashed_against_their_names() {
     let sound = blob_envelope(b"sound", &L).unwrap();
     let at = |old: &Old| relative(old, &sound.id);
-    let temp = tempfile::tempdir().unwrap();
-    let path = at(&Old::new(Arc::new(RealDisk::new()), temp.path()));
+    let path = at(&scratch());
     let damaged = [(Error, "corrupt-object", path.as_str())];
     for flipped in 0..sound.bytes.len() {
         let mut bytes = sound.bytes.clone();
@@ -145,9 +161,8 @@ fn objects_are_hashed_against_their_names() {
 #[test]
 fn a_giant_object_is_not_read() {
     let id = blob_envelope(b"giant", &L).unwrap().id;
-    let temp = tempfile::tempdir().unwrap();
-    let path = relative(&Old::new(Arc::new(RealDisk::new()), temp.path()), &id);
-    check(
+    let path = relative(&scratch(), &id);
+    check_real(
         |old| {
             std::fs::create_dir_all(old.object_path(&id).parent().unwrap()).unwrap();
             std::fs::File::create(old.object_path(&id)).unwrap().set_len((1 << 40) + 1).unwrap();
@@ -159,8 +174,7 @@ fn a_giant_object_is_not_read() {
 /// A damaged object that a ref needs: both are named.
 #[test]
 fn what_depends_on_damage_is_named() {
-    let temp = tempfile::tempdir().unwrap();
-    let old = Old::new(Arc::new(RealDisk::new()), temp.path());
+    let old = scratch();
     let path = relative(&old, &old.refs["refs/names/I1"]);
     check(
         |old| put_file(old.vfs.as_ref(), &old.object_path(&old.refs["refs/names/I1"]), b"x").unwrap(),
@@ -175,15 +189,14 @@ fn what_depends_on_damage_is_named() {
 /// What the old store lacked is reported and carried over: the new store lacks it, too.
 #[test]
 fn missing_references_are_warned_of() {
-    let temp = tempfile::tempdir().unwrap();
-    let old = Old::new(Arc::new(RealDisk::new()), temp.path());
+    let old = scratch();
     let absent = blob_envelope(b"one\ntwo\n", &L).unwrap().id;
     let holder = old.objects.iter().find(|(id, bytes)| {
         id.family() == gemel_object::Family::Tree && gemel_object::refs_of(bytes).any(|r| r.gid == absent)
     });
     let path = relative(&old, holder.unwrap().0);
     check(
-        |old| std::fs::remove_file(old.object_path(&absent)).unwrap(),
+        |old| old.vfs.remove_file(&old.object_path(&absent)).unwrap(),
         &[(Warning, "missing-reference", &path)],
     );
 }
@@ -192,8 +205,7 @@ fn missing_references_are_warned_of() {
 #[test]
 fn tombstones() {
     let stored = blob_envelope(b"one\n", &L).unwrap().id;
-    let temp = tempfile::tempdir().unwrap();
-    let path = relative(&Old::new(Arc::new(RealDisk::new()), temp.path()), &stored).replace(".gce", ".tomb");
+    let path = relative(&scratch(), &stored).replace(".gce", ".tomb");
     let tomb = format!("{{\"id\":\"{stored}\",\"schema\":\"gemel.tombstone.v1\"}}");
     check(|old| old.file(&path, &tomb), &[(Warning, "live-tombstone", &path)]);
     for text in
@@ -208,21 +220,18 @@ fn tombstones() {
 #[test]
 fn links_are_not_followed() {
     use std::os::unix::fs::symlink;
-    for (path, code, more) in [
-        ("refs/names/link", "not-plain", None),
-        ("refs/deep", "not-plain", None),
-        ("objects/ab", "not-plain", None),
-        ("worktrees/link", "", None),
-        ("worktrees/default/pending.json", "pending-corrupt", None),
-        ("worktrees/w 3/state.ref", "workspace-state-corrupt", None),
-        ("court.allowlist", "not-plain", None),
-        ("remotes.json", "corrupt-remotes", None),
-        ("exchange", "not-plain", None),
-        ("meta.json", "", Some("meta")),
+    for (path, code) in [
+        ("refs/names/link", "not-plain"),
+        ("refs/deep", "not-plain"),
+        ("objects/ab", "not-plain"),
+        ("worktrees/link", ""),
+        ("worktrees/default/pending.json", "pending-corrupt"),
+        ("worktrees/w 3/state.ref", "workspace-state-corrupt"),
+        ("court.allowlist", "not-plain"),
+        ("remotes.json", "corrupt-remotes"),
+        ("exchange", "not-plain"),
+        (".gitignore", "not-plain"),
     ] {
-        if more.is_some() {
-            continue;
-        }
         let outside = tempfile::tempdir().unwrap();
         std::fs::write(outside.path().join("file"), "{}").unwrap();
         let target = if path.contains('.') { outside.path().join("file") } else { outside.path().to_owned() };
@@ -230,7 +239,7 @@ fn links_are_not_followed() {
             "" => vec![(Note, "stray-file", path)],
             code => vec![(Error, code, path)],
         };
-        check(
+        check_real(
             |old| {
                 let link = old.dir.join(path);
                 match std::fs::symlink_metadata(&link) {
@@ -246,13 +255,31 @@ fn links_are_not_followed() {
     }
 }
 
-/// A link in the place of an object, a folder named like one, a pipe.
+/// T-16: a lock that is a link creates nothing where the link leads, neither for a migration nor for a transaction.
+#[cfg(unix)]
+#[test]
+fn a_link_in_the_place_of_the_lock() {
+    let temp = tempfile::tempdir().unwrap();
+    let target = temp.path().join("target");
+    let old = Old::new(Arc::new(RealDisk::new()), &temp.path().join("old"));
+    let fresh = temp.path().join("new");
+    let store = Store::init(Arc::clone(&old.vfs), &fresh).unwrap();
+    for dir in [&old.dir, &fresh] {
+        std::fs::remove_file(dir.join("lock")).unwrap();
+        std::os::unix::fs::symlink(&target, dir.join("lock")).unwrap();
+    }
+    assert!(old.migrate().is_err());
+    assert!(store.transaction().is_err());
+    assert!(!target.exists());
+}
+
+/// A link in the place of an object, a folder named like one.
 #[cfg(unix)]
 #[test]
 fn objects_that_are_no_files() {
     let id = blob_envelope(b"elsewhere", &L).unwrap().id;
     let temp = tempfile::tempdir().unwrap();
-    let path = relative(&Old::new(Arc::new(RealDisk::new()), temp.path()), &id);
+    let path = relative(&scratch(), &id);
     let expected = [(Error, "not-plain", path.as_str())];
     let prepare = |old: &Old| {
         let at = old.object_path(&id);
@@ -261,8 +288,8 @@ fn objects_that_are_no_files() {
     };
     let outside = temp.path().join("outside");
     std::fs::write(&outside, blob_envelope(b"elsewhere", &L).unwrap().bytes).unwrap();
-    check(|old| std::os::unix::fs::symlink(&outside, prepare(old)).unwrap(), &expected);
-    check(|old| std::fs::create_dir(prepare(old)).unwrap(), &expected);
+    check_real(|old| std::os::unix::fs::symlink(&outside, prepare(old)).unwrap(), &expected);
+    check_real(|old| std::fs::create_dir(prepare(old)).unwrap(), &expected);
 }
 
 /// Records that do not read.
@@ -324,8 +351,7 @@ fn strays_and_obstacles() {
     check(|old| old.file("objects/zz", "x"), &[(Note, "stray-file", "objects/zz")]);
     check(|old| old.file("objects/ab/.tmp-1-2", "x"), &[(Note, "stale-temp-file", "objects/ab/.tmp-1-2")]);
     for name in ["packs", "refdb", "cache", "legacy-0.12"] {
-        let temp = tempfile::tempdir().unwrap();
-        let old = Old::new(Arc::new(RealDisk::new()), temp.path());
+        let old = scratch();
         old.file(&format!("{name}/mine"), "not to be touched");
         let before = snapshot(old.vfs.as_ref(), &old.dir);
         assert!(old.migrate().is_err(), "{name}");
@@ -337,7 +363,7 @@ fn strays_and_obstacles() {
 /// Without `objects` or `refs` there is nothing to convert.
 #[test]
 fn gutted_stores() {
-    check(
+    check_real(
         |old| {
             std::fs::remove_dir_all(old.dir.join("journal")).unwrap();
             std::fs::remove_dir_all(old.dir.join("index")).unwrap();
@@ -360,8 +386,7 @@ fn gutted_stores() {
 /// A store with many unnamed objects keeps the tips only: what they refer to hangs on them.
 #[test]
 fn chains_without_a_name_are_kept_by_their_tip() {
-    let temp = tempfile::tempdir().unwrap();
-    let mut old = Old::new(Arc::new(RealDisk::new()), temp.path());
+    let mut old = scratch();
     let mut previous = None;
     for _ in 0..50 {
         let version = NewResidual { previous, summary: Some("chain"), ..NewResidual::default() };

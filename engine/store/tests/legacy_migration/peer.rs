@@ -290,13 +290,15 @@ fn a_stopped_migration_is_nothing_to_the_published_program() {
     }
     let disk = disk.fork();
     run(&(Arc::new(disk.clone()) as Arc<dyn Vfs>), &dir, false, false).unwrap();
-    let questions: [&[&str]; 5] = [&["log"], &["status"], &["fsck"], &["claims", "--json"], &["trajectory", "T1"]];
+    let questions: [&[&str]; 5] =
+        [&["log"], &["status"], &["fsck"], &["claims", "--json"], &["trajectory", "T1"]];
     let asked = |peer: &Peer| questions.map(|args| peer.gemel(&repo, args, b""));
     let undisturbed = asked(&peer).map(|out| (out.status.code(), out.stdout));
     let (mut seen, mut works, mut refused) = (BTreeSet::new(), 0, 0);
     for k in 0..=disk.ops() {
         let image = disk.crash_images(k).swap_remove(0).image();
-        let top: Vec<_> = image.list(&dir).unwrap().into_iter().map(|entry| (entry.name, entry.is_dir)).collect();
+        let top: Vec<_> =
+            image.list(&dir).unwrap().into_iter().map(|entry| (entry.name, entry.is_dir)).collect();
         if !seen.insert((top, image.read(&dir.join("meta.json"), 1 << 20).unwrap())) {
             continue;
         }
@@ -312,7 +314,11 @@ fn a_stopped_migration_is_nothing_to_the_published_program() {
             works += 1;
             for ((args, answer), before) in questions.iter().zip(answers).zip(&undisturbed) {
                 let text = String::from_utf8_lossy(&answer.stdout).into_owned();
-                assert!(before == &(answer.status.code(), answer.stdout), "{}: {args:?}: {text}", disk.describe(k));
+                assert!(
+                    before == &(answer.status.code(), answer.stdout),
+                    "{}: {args:?}: {text}",
+                    disk.describe(k)
+                );
             }
         } else {
             refused += 1;
