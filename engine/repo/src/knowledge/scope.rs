@@ -95,24 +95,28 @@ impl Versions {
         claims: &BTreeSet<Gid>,
         residuals: &BTreeSet<Gid>,
     ) -> Result<Versions> {
-        let mut claims: HashSet<Gid> = claims.iter().copied().collect();
+        let mut open_claims: Vec<Gid> = claims.iter().copied().collect();
         let mut open: Vec<Gid> = residuals.iter().copied().collect();
-        for prefix in ["refs/names/Cl", "refs/names/R"] {
+        // `refs/keep` holds versions that never had a name: those of a migrated 0.12 store, or of a peer.
+        for prefix in ["refs/names/Cl", "refs/names/R", "refs/keep/claim/", "refs/keep/residual/"] {
             for (_, value) in refs.scan(prefix)? {
                 match value {
-                    Ok(RefValue::Id(id)) if id.family() == Family::Claim => {
-                        claims.insert(id);
-                    }
+                    Ok(RefValue::Id(id)) if id.family() == Family::Claim => open_claims.push(id),
                     Ok(RefValue::Id(id)) if id.family() == Family::Residual => open.push(id),
                     _ => {}
                 }
             }
         }
         let mut versions = Versions::default();
-        world.load_claims(claims.iter().copied())?;
-        for id in claims {
+        world.load_claims(open_claims.iter().copied())?;
+        let mut seen = HashSet::new();
+        while let Some(id) = open_claims.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
             if let Some(older) = world.claim(&id)?.and_then(|claim| claim.supersedes) {
                 versions.successors.entry(older).or_default().push(id);
+                open_claims.push(older);
             }
         }
         world.load_residuals(open.iter().copied())?;
