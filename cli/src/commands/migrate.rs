@@ -63,6 +63,11 @@ struct Migrated {
 }
 
 impl Migrated {
+    /// A migration that had nothing or only its end left to do has counted nothing.
+    fn has_counts(&self) -> bool {
+        matches!(self.outcome, "planned" | "migrated")
+    }
+
     fn counts(&self) -> [(&'static str, u64); 8] {
         let plan = &self.plan;
         [
@@ -87,12 +92,14 @@ impl View for Migrated {
                 .put("path", &finding.path)
                 .put("message", &finding.detail)
         };
-        let counts = self.counts();
-        let answer = counts.iter().fold(Obj::new(), |answer, (name, count)| answer.put(name, count));
+        let mut answer = Obj::new();
+        if self.has_counts() {
+            answer = self.counts().iter().fold(answer, |answer, (name, count)| answer.put(name, count));
+            answer =
+                answer.put("object_bytes", &self.plan.object_bytes).put("stored_bytes", &self.stored_bytes);
+        }
         answer
             .put("outcome", self.outcome)
-            .put("object_bytes", &self.plan.object_bytes)
-            .put("stored_bytes", &self.stored_bytes)
             .rows("findings", self.plan.findings.list(), finding)
             .opt("old_files", self.old_files.as_ref())
             .map()
@@ -106,7 +113,7 @@ impl View for Migrated {
             _ => "nothing to migrate: the store has this version's layout already",
         });
         out.end();
-        if matches!(self.outcome, "planned" | "migrated") {
+        if self.has_counts() {
             out.field("objects", &format!("{} ({})", self.plan.objects, size(self.plan.object_bytes)));
             for (name, count) in self.counts().into_iter().skip(1).filter(|(_, count)| *count > 0) {
                 out.field(name, &count.to_string());
@@ -125,7 +132,7 @@ impl View for Migrated {
         }
         let errors = self.plan.findings.count(Severity::Error);
         if errors > 0 {
-            out.lit(&counted(errors, "entry")).lit(" cannot be carried over").end();
+            out.lit(&counted(errors, "damaged file")).lit(" cannot be carried over").end();
         }
         if let Some(old) = &self.old_files {
             out.lit("the old files are in ").text(&old.to_string_lossy());

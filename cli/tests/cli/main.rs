@@ -6,6 +6,7 @@ mod envelope;
 mod harness;
 mod identities;
 mod looks;
+mod migration;
 mod pages;
 mod refusals;
 #[cfg(unix)]

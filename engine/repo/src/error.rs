@@ -324,6 +324,7 @@ fn store_code(error: &StoreError) -> Code {
         | StoreError::BadPrefix { .. }
         | StoreError::InvalidObject { .. } => Code::InvalidArgument,
         StoreError::UnknownVersion { .. }
+        | StoreError::LegacyDamaged { .. }
         | StoreError::CorruptObject { .. }
         | StoreError::CorruptFile { .. }
         | StoreError::CorruptRef { .. }
