@@ -171,6 +171,7 @@ pub fn finish(repo: &Repo, options: &FinishOptions, progress: &dyn Progress) -> 
     transaction.set(record_name(&workspace.name, "change"), change.id);
     transaction.remove(record_name(&workspace.name, "pending"));
     transaction.commit("change finish", options.now_ms)?;
+    graph.keep();
     Ok(facts(&inputs, captured, &built, &lineage, change.id, trajectory.id, given, options))
 }
 

@@ -1,7 +1,7 @@
 //! Where a new change stands: its causal parent, and the trajectory it continues (workflow, section 4.5).
 
 use crate::Result;
-use crate::history::graph::Graph;
+use crate::history::graph::{ChangeSet, Graph};
 use crate::history::known::known_changes;
 use crate::history::nodes::TrajectoryNode;
 use crate::names::Kind;
@@ -116,9 +116,12 @@ fn led_here(graph: &mut Graph<'_>, candidates: &[Continued], parent: Gid) -> Res
     for candidate in candidates {
         // The newest change decides nearly always; the others are looked at only when it is an ancestor.
         let Some(last) = graph.last_change(&candidate.version)? else { continue };
-        if ancestors.contains(&last)
-            && graph.sequence(&candidate.version.id)?.iter().all(|id| ancestors.contains(id))
-        {
+        if !graph.holds(&ancestors, &last) {
+            continue;
+        }
+        let mut sequence = ChangeSet::default();
+        graph.include_sequence(&mut sequence, &candidate.version.id)?;
+        if graph.members(&sequence).iter().all(|id| graph.holds(&ancestors, id)) {
             return Ok(Some(candidate.clone()));
         }
     }
@@ -146,11 +149,12 @@ fn parent(
     {
         return Ok(Some(id));
     }
+    let Some(root) = graph.root(&input)? else { return Ok(None) };
+    let known = known_changes(graph, refs)?;
+    let (ending, _) = graph.with_root(&known, &root)?;
     let mut newest: Option<(Reverse<i64>, Gid)> = None;
-    for id in known_changes(graph, refs)? {
-        if results_in(graph, &id, &input)?
-            && let Some(change) = graph.change(&id)?
-        {
+    for id in ending {
+        if let Some(change) = graph.change(&id)? {
             let rank = (Reverse(change.created_at_ms), id);
             newest = Some(newest.map_or(rank, |old| old.min(rank)));
         }

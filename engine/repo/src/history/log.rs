@@ -1,11 +1,10 @@
 //! `log`: changes, children before parents (query surface, section 4.14).
 
 use crate::facts::{Cursor, Named, Page, Uncertainty};
-use crate::history::graph::{Ancestors, Graph, stored};
+use crate::history::graph::{ChangeSet, Graph, stored};
 use crate::history::known::known_changes;
 use crate::history::lineage::named_trajectories;
 use crate::history::nodes;
-use crate::history::order::children_first;
 use crate::names::{Accept, Namer, resolve_in};
 use crate::{Repo, RepoError, Result};
 use gemel_object::families::{Change, Operation};
@@ -104,7 +103,7 @@ pub fn log(repo: &Repo, options: &LogOptions) -> Result<LogFacts> {
     let refs = repo.store().refs()?;
     let mut graph = Graph::new(repo.store());
     let set = changes_of(repo, &refs, &mut graph, options)?;
-    let order = children_first(&set);
+    let order = graph.children_first(&set)?;
     let (start, notice) = start(&order, options.cursor.as_ref());
     let limit = usize::try_from(options.limit.min(MAX_LIMIT)).unwrap_or(usize::MAX);
     let capped = options.limit > MAX_LIMIT;
@@ -115,7 +114,7 @@ pub fn log(repo: &Repo, options: &LogOptions) -> Result<LogFacts> {
         .filter(|_| end < order.len())
         .map(|anchor| Cursor { anchor: *anchor, offset: end as u64 });
     let notices = [capped.then(|| format!("limit capped at {MAX_LIMIT}")), notice];
-    Ok(LogFacts {
+    let facts = LogFacts {
         page: Page {
             count: rows.len() as u64,
             next,
@@ -123,22 +122,22 @@ pub fn log(repo: &Repo, options: &LogOptions) -> Result<LogFacts> {
         },
         rows: describe(&refs, &mut graph, &rows, options.operations)?,
         uncertainty: missing(&set),
-    })
+    };
+    graph.keep();
+    Ok(facts)
 }
 
 /// The changes to list.
-fn changes_of(repo: &Repo, refs: &Refs, graph: &mut Graph<'_>, options: &LogOptions) -> Result<Ancestors> {
+fn changes_of(repo: &Repo, refs: &Refs, graph: &mut Graph<'_>, options: &LogOptions) -> Result<ChangeSet> {
     if let Some(text) = &options.trajectory {
         let id = resolve_in(repo, refs, text, Accept::only(Family::Trajectory))?;
-        let sequence = graph.sequence(&id)?;
-        return graph.just(sequence);
+        let mut set = ChangeSet::default();
+        graph.include_sequence(&mut set, &id)?;
+        return Ok(set);
     }
     match options.scope {
         LogOrder::Head => graph.ancestors(refs.get("refs/head")?),
-        LogOrder::All => {
-            let known = known_changes(graph, refs)?;
-            graph.just(known)
-        }
+        LogOrder::All => known_changes(graph, refs),
     }
 }
 
@@ -155,14 +154,12 @@ fn start(order: &[Gid], cursor: Option<&Cursor>) -> (usize, Option<String>) {
     }
 }
 
-fn missing(set: &Ancestors) -> Vec<Uncertainty> {
+fn missing(set: &ChangeSet) -> Vec<Uncertainty> {
     if set.missing.is_empty() {
         return Vec::new();
     }
-    let mut ids: Vec<Gid> = set.missing.iter().copied().collect();
-    ids.sort_unstable();
-    let reason = format!("{} change(s) are named as parents but not stored here", ids.len());
-    let ids = ids.iter().take(8).map(Gid::to_string).collect();
+    let reason = format!("{} change(s) are named but not stored here", set.missing.len());
+    let ids = set.missing.iter().take(8).map(Gid::to_string).collect();
     vec![Uncertainty { class: "history", ids, reason }]
 }
 

@@ -13,7 +13,6 @@ mod listing;
 mod log;
 pub(crate) mod nodes;
 mod operations;
-mod order;
 pub(crate) mod pending;
 mod retention;
 mod show;

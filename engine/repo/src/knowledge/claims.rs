@@ -91,7 +91,7 @@ impl Deriver<'_> {
                     }
                 }
                 Freshness::Unknown if anchor.is_none() => {
-                    self.unsure(*id, "it names no state it was gathered at")
+                    self.unsure(*id, "it names no state it was gathered at");
                 }
                 Freshness::Unknown => self.unsure(*id, "its subject is no path, reference or known entity"),
             }

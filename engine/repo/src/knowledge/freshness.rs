@@ -2,11 +2,11 @@
 
 use crate::Result;
 use crate::content::root_tree;
-use crate::history::graph::Ancestors;
+use crate::history::graph::ChangeSet;
 use crate::history::nodes;
 use crate::knowledge::world::World;
 use gemel_object::{Gid, Limits, Mode, Tree};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What can be said of an evidence, relative to the queried state.
@@ -32,7 +32,7 @@ pub(crate) struct Judge {
     /// The queried state and its root tree; `None`: nothing is recorded.
     state: Option<(Gid, Option<Gid>)>,
     /// Changes that lead to it.
-    history: Ancestors,
+    history: ChangeSet,
     /// Changes between an anchor and the state, by the anchor's root tree; `None`: no path.
     between: HashMap<Gid, Option<Arc<Vec<Gid>>>>,
 }
@@ -103,42 +103,16 @@ impl Judge {
     }
 
     fn find_between(&self, world: &mut World<'_>, anchor_root: &Gid) -> Result<Option<Vec<Gid>>> {
-        let mut ending = Vec::new();
-        let mut starting = HashSet::new();
-        for change in self.history.changes.values() {
-            if holds(world, change.result.as_ref(), anchor_root)? {
-                ending.push(change.id);
-            } else if holds(world, change.input.as_ref(), anchor_root)? {
-                starting.insert(change.id);
-            }
-        }
-        let ids = self.history.changes.keys().copied();
+        let (ending, starting) = world.graph.with_root(&self.history, anchor_root)?;
         if !ending.is_empty() {
             let before = world.graph.ancestors(ending)?;
-            return Ok(Some(ids.filter(|id| !before.contains(id)).collect()));
+            let members = world.graph.members(&self.history);
+            return Ok(Some(members.into_iter().filter(|id| !world.graph.holds(&before, id)).collect()));
         }
         if starting.is_empty() {
             return Ok(None);
         }
-        Ok(Some(self.descendants(starting).into_iter().collect()))
-    }
-
-    /// The changes given, and those of the history that descend from one.
-    fn descendants(&self, start: HashSet<Gid>) -> HashSet<Gid> {
-        let mut children: HashMap<Gid, Vec<Gid>> = HashMap::new();
-        for change in self.history.changes.values() {
-            for parent in &change.parents {
-                children.entry(*parent).or_default().push(change.id);
-            }
-        }
-        let mut found = HashSet::new();
-        let mut open: Vec<Gid> = start.into_iter().collect();
-        while let Some(id) = open.pop() {
-            if found.insert(id) {
-                open.extend(children.get(&id).into_iter().flatten());
-            }
-        }
-        found
+        Ok(Some(world.graph.descendants(&self.history, &starting)?))
     }
 
     /// Whether the subject is something whose changes would be noticed: a reference, or a path of one of the states.
@@ -153,13 +127,6 @@ impl Judge {
             }
         }
         Ok(false)
-    }
-}
-
-fn holds(world: &mut World<'_>, state: Option<&Gid>, root: &Gid) -> Result<bool> {
-    match state {
-        Some(state) => Ok(world.graph.root(state)?.as_ref() == Some(root)),
-        None => Ok(false),
     }
 }
 

@@ -1,8 +1,9 @@
 //! Which claims, residuals and evidence a verdict is about (object model, section 15.5).
 
+use crate::history::graph::ChangeSet;
 use crate::history::known::known_changes;
 use crate::history::lineage::named_trajectories;
-use crate::history::nodes::{ChangeNode, ClaimNode, ResidualNode, TrajectoryNode};
+use crate::history::nodes::{ClaimNode, ResidualNode, TrajectoryNode};
 use crate::knowledge::world::World;
 use crate::{RepoError, Result};
 use gemel_object::{Family, Gid, TrajectoryOutcome};
@@ -265,31 +266,29 @@ impl Declared {
         kind: ScopeKind,
         current: Option<&Arc<TrajectoryNode>>,
     ) -> Result<Declared> {
-        let mut changes: HashMap<Gid, Arc<ChangeNode>> = HashMap::new();
-        if kind == ScopeKind::Repository {
-            let known = known_changes(&mut world.graph, refs)?;
-            changes = world.graph.just(known)?.changes;
-        } else if kind == ScopeKind::Default {
-            changes = world.graph.ancestors(refs.get("refs/head")?)?.changes;
-        }
+        let mut changes = match kind {
+            ScopeKind::Default => world.graph.ancestors(refs.get("refs/head")?)?,
+            ScopeKind::Trajectory => ChangeSet::default(),
+            ScopeKind::Repository => known_changes(&mut world.graph, refs)?,
+        };
         let mut declared = Declared::default();
         let mut trajectories: Vec<Gid> = current.map(|node| node.id).into_iter().collect();
         if kind == ScopeKind::Repository {
             trajectories.extend(named_trajectories(refs)?.into_iter().map(|named| named.id));
         }
         for latest in trajectories {
+            world.graph.include_sequence(&mut changes, &latest)?;
             for version in world.graph.versions(&latest)? {
-                changes.extend(world.graph.just(version.changes.iter().copied())?.changes);
                 declared.residuals.extend(&version.residuals);
                 declared.evidence.extend(&version.evidence);
             }
         }
         let given_up = given_up(world, refs)?;
         let mut first: HashMap<Gid, (i64, Gid)> = HashMap::new();
-        for change in changes.values() {
+        for change in world.graph.declaring(&changes)? {
             declared.residuals.extend(&change.residuals);
             declared.evidence.extend(&change.evidence);
-            if given_up.contains(&change.id) {
+            if world.graph.holds(&given_up, &change.id) {
                 continue;
             }
             for claim in &change.claims {
@@ -305,15 +304,15 @@ impl Declared {
 
 /// Changes of trajectories closed as rejected, abandoned or superseded: their claims are no longer made, their
 /// residuals stay.
-fn given_up(world: &mut World<'_>, refs: &Refs) -> Result<HashSet<Gid>> {
-    let mut changes = HashSet::new();
+fn given_up(world: &mut World<'_>, refs: &Refs) -> Result<ChangeSet> {
+    let mut changes = ChangeSet::default();
     for named in named_trajectories(refs)? {
         let outcome = world.graph.trajectory(&named.id)?.and_then(|node| node.outcome);
         if let Some(
             TrajectoryOutcome::Rejected | TrajectoryOutcome::Abandoned | TrajectoryOutcome::Superseded,
         ) = outcome
         {
-            changes.extend(world.graph.sequence(&named.id)?);
+            world.graph.include_sequence(&mut changes, &named.id)?;
         }
     }
     Ok(changes)

@@ -161,6 +161,8 @@ pub fn status(repo: &Repo, options: &StatusOptions, progress: &dyn Progress) -> 
     let intent = known.intent.map(|id| view::intent_reference(repo.store(), id, &namer)).transpose()?;
     let mut uncertainty = view::coherence(delta.coherent);
     uncertainty.extend(known.uncertainty);
+    let behind = is_behind(&mut world.graph, workspace.state.as_ref(), head_state.as_ref())?;
+    world.graph.keep();
     Ok(StatusFacts {
         trajectory: known.current.map(|node| Reference {
             id: node.id,
@@ -179,7 +181,7 @@ pub fn status(repo: &Repo, options: &StatusOptions, progress: &dyn Progress) -> 
         workspace: WorkspaceStatus {
             state: workspace.state.map(|id| namer.named(id)),
             pending: workspace.pending.is_some(),
-            behind: is_behind(&mut world.graph, workspace.state.as_ref(), head_state.as_ref())?,
+            behind,
             name: workspace.name,
             dir,
         },
