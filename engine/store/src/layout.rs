@@ -25,22 +25,49 @@ pub(crate) const META_MAX: u64 = 64 << 10;
 /// `AlreadyExists`, `Legacy`, `Io`.
 pub(crate) fn create(disk: &Arc<dyn Vfs>, dir: &Path) -> Result<()> {
     let vfs = disk.as_ref();
-    match check(vfs, dir) {
-        Ok(()) => return Err(StoreError::AlreadyExists { path: dir.into() }),
-        Err(StoreError::NotARepository { .. }) => {}
-        Err(other) => return Err(other),
-    }
-    vfs.create_dir_all(dir).map_err(StoreError::io("create", dir))?;
+    check_absent(vfs, dir)?;
+    create_dir(vfs, dir)?;
+    // Of several that create it at once, one does and the others find it done.
+    let lock = dir.join(LOCK);
+    let _guard = vfs.lock(&lock).map_err(StoreError::io("lock", &lock))?;
+    check_absent(vfs, dir)?;
     close_to_older(vfs, dir)?;
     for part in [PACKS, CACHE] {
         let path = dir.join(part);
         vfs.create_dir_all(&path).map_err(StoreError::io("create", &path))?;
     }
     refs::init(disk, dir)?;
-    write_new(vfs, dir, LOCK, b"")?;
     vfs.sync_dir(dir).map_err(StoreError::io("sync", dir))?;
     write_new(vfs, dir, META, META_TEXT.as_bytes())?;
     vfs.sync_dir(dir).map_err(StoreError::io("sync", dir))
+}
+
+fn check_absent(vfs: &dyn Vfs, dir: &Path) -> Result<()> {
+    match check(vfs, dir) {
+        Ok(()) => Err(StoreError::AlreadyExists { path: dir.into() }),
+        Err(StoreError::NotARepository { .. }) => Ok(()),
+        Err(other) => Err(other),
+    }
+}
+
+/// Creates `dir` and what is missing above it, so that a loss of power takes none of them away later.
+fn create_dir(vfs: &dyn Vfs, dir: &Path) -> Result<()> {
+    let above = || dir.ancestors().skip(1);
+    let mut standing = None;
+    for parent in above() {
+        if vfs.stat(parent).map_err(StoreError::io("examine", parent))?.is_some() {
+            standing = Some(parent);
+            break;
+        }
+    }
+    vfs.create_dir_all(dir).map_err(StoreError::io("create", dir))?;
+    for parent in above() {
+        vfs.sync_dir(parent).map_err(StoreError::io("sync", parent))?;
+        if Some(parent) == standing {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Restores the files that keep older programs out, and completes a migration that was stopped while tidying up.

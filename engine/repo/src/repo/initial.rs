@@ -10,7 +10,7 @@ use gemel_object::families::{
 use gemel_object::{
     DefaultUnknown, Disclosure, Encoded, ExecutionPolicy, Limits, ObjectError, ProducerKind, RetentionPolicy,
 };
-use gemel_store::{NewObject, Store, StoreError};
+use gemel_store::{NewObject, Refs, Store, StoreError};
 use std::io;
 
 /// Version of the automation producer: a constant of the format, so that identities agree between releases.
@@ -111,7 +111,10 @@ fn config(now_ms: i64) -> Result<Encoded, ObjectError> {
 /// # Errors
 /// `Store`.
 pub(super) fn is_complete(store: &Store) -> Result<bool> {
-    let refs = store.refs()?;
+    is_begun(&store.refs()?)
+}
+
+fn is_begun(refs: &Refs) -> Result<bool> {
     Ok(refs.get("refs/config")?.is_some() || refs.get(local::DEFAULT_PRODUCER)?.is_some())
 }
 
@@ -143,7 +146,7 @@ pub(super) fn write_gitignore(store: &Store) -> Result<()> {
 /// Stores the objects and names them.
 ///
 /// # Errors
-/// `Store`.
+/// `AlreadyExists`, `Store`.
 pub(super) fn publish(repo: &Repo, objects: &Initial, now_ms: i64) -> Result<()> {
     write_gitignore(&repo.store)?;
     let writer = repo.store.writer()?;
@@ -152,6 +155,10 @@ pub(super) fn publish(repo: &Repo, objects: &Initial, now_ms: i64) -> Result<()>
     }
     writer.commit()?;
     let mut transaction = repo.store.transaction()?;
+    if is_begun(transaction.refs())? {
+        // Another process was faster.
+        return Err(RepoError::AlreadyExists { path: repo.root.clone() });
+    }
     let mut names = names::Allocator::new(transaction.refs());
     let producer_name = names.next(Kind::Producer)?;
     transaction.set("refs/config", objects.config.id);

@@ -17,6 +17,10 @@ const EDIT_OVERHEAD: usize = 40;
 /// Records up to this size wait in the stack file in full; longer ones as a summary.
 const MAX_WAITING_RECORD: usize = 32 * 1024;
 
+/// How much longer than usual the journal's tail may grow before a command that has made a pack folds it: its syncs
+/// are spent, and the next small one folds.
+const PATIENCE: usize = 4;
+
 /// Tells the records of a store that become true with the commit of a transaction.
 pub(crate) type Settle = Box<dyn Fn(&Refs) -> Vec<(String, Vec<u8>)> + Send + Sync>;
 
@@ -111,8 +115,12 @@ impl Transaction {
     /// `InvalidRefName`, `RefFamily`, `RefKind`, `DanglingRef` (STO-07), `RefConflict`, `Limit`, `CorruptFile`, `Io`;
     /// then nothing has changed.
     pub fn commit(mut self, command: &str, time_ms: i64) -> Result<()> {
+        let mut patience = 1;
         if !self.edits.is_empty() {
             for (name, bytes) in self.settle.take().map(|settle| settle(&self.refs)).unwrap_or_default() {
+                if matches!(self.refs.record(&name), Ok(None)) {
+                    patience = PATIENCE;
+                }
                 self.edits.insert(name, Stored::Record(bytes));
             }
         }
@@ -131,7 +139,8 @@ impl Transaction {
         let record = self.record(command, time_ms, count, edits)?;
         let tail = &self.refs.loaded.tail;
         let tail_bytes = tail.valid_len.saturating_sub(self.refs.loaded.stack.journal_offset);
-        let folds = tail_bytes >= self.options.tail_bytes || tail.records >= self.options.tail_records;
+        let folds = tail_bytes >= self.options.tail_bytes.saturating_mul(patience as u64)
+            || tail.records >= self.options.tail_records.saturating_mul(patience);
         if !record.edits.is_empty() && !folds {
             return append_records(&self.files, &self.refs.loaded, Some(&record.encode().0)).map(drop);
         }

@@ -1,0 +1,107 @@
+//! A loss of power at every disk operation of every command.
+
+use crate::cases::{Case, Command, cases, count_files};
+use crate::world::{Dump, fingerprint, without_marks};
+use gemel_repo::facts::Silent;
+use gemel_repo::history::{NameOptions, SnapshotOptions};
+use gemel_repo::knowledge::{self, StatusOptions};
+use gemel_store::vfs::sim::SimDisk;
+use std::collections::HashMap;
+
+/// Most syncs of a command, whatever it writes.
+const MAX_SYNCS: usize = 6;
+/// Those of `init`, once in the life of a repository: each of four directories and five files is new, and the file that
+/// makes it a repository has to come after all of the store.
+const INIT_SYNCS: usize = 12;
+
+/// What a command leads from and to.
+pub(crate) struct Change {
+    pub(crate) old: Dump,
+    pub(crate) new: Dump,
+}
+
+/// The same command once more, a look, and another command, on a disk that shows the old or the new state.
+pub(crate) fn goes_on(case: &Case, disk: &SimDisk, change: &Change, is_new: bool, context: &str) {
+    let Case { world, command, .. } = case;
+    let context = &format!("{context}, next commands");
+    let again = command.run(world, disk);
+    let found = without_marks(&world.dump(disk, context));
+    match again {
+        Ok(_) if !is_new => assert_eq!(found, without_marks(&change.new), "{context}"),
+        Ok(_) => assert!(command.repeats(), "{context}: done twice"),
+        Err(error) => {
+            assert!(is_new && command.refuses_again(&error), "{context}: {error}");
+            assert_eq!(found, without_marks(&change.new), "{context}: {error}");
+        }
+    }
+    let repo = world.open(disk).unwrap();
+    knowledge::status(&repo, &StatusOptions::default(), &Silent).unwrap_or_else(|e| panic!("{context}: {e}"));
+    let label = Some("later".to_owned());
+    let further = [
+        Command::Snapshot(SnapshotOptions { label, now_ms: 500, ..SnapshotOptions::default() }),
+        Command::Name(NameOptions { id: "later".into(), name: "latest".into(), now_ms: 510, force: false }),
+    ];
+    for command in further {
+        command.run(world, disk).unwrap_or_else(|e| panic!("{context}: {command:?}: {e}"));
+    }
+    world.check_whole(disk, context);
+}
+
+/// Runs a case to its end; what it leads from and to.
+pub(crate) fn complete(case: &Case) -> (SimDisk, Change) {
+    let Case { name, world, before, command, files, .. } = case;
+    let old = world.dump(before, name);
+    let disk = before.fork();
+    command.run(world, &disk).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let new = world.dump(&disk, name);
+    assert_ne!(old, new, "{name}");
+    assert_eq!((count_files(&disk, "pack"), count_files(&disk, "table")), *files, "{name}");
+    world.check_whole(&disk, name);
+    (disk, Change { old, new })
+}
+
+#[test]
+fn every_crash_leaves_the_old_or_the_new_state() {
+    for case in cases() {
+        let Case { name, world, stride, .. } = &case;
+        let (disk, change) = complete(&case);
+        // Images by content, with what was found on them.
+        let mut seen: HashMap<_, bool> = HashMap::new();
+        let (mut olds, mut news) = (0, 0);
+        for k in 0..=disk.ops() {
+            for image in disk.crash_images(k) {
+                let context = format!("{name}, before {}, {}", disk.describe(k), image.name());
+                let image = image.image();
+                let count = seen.len();
+                let is_new = *seen.entry(fingerprint(&image, &world.root)).or_insert_with(|| {
+                    let found = world.dump(&image, &context);
+                    assert!(found == change.old || found == change.new, "{context}: {found:?}");
+                    let is_new = found == change.new;
+                    if count.is_multiple_of(*stride) {
+                        world.check_whole(&image, &context);
+                        goes_on(&case, &image, &change, is_new, &context);
+                    }
+                    is_new
+                });
+                *if is_new { &mut news } else { &mut olds } += 1;
+                assert!(is_new || k < disk.ops(), "{context}: acknowledged and lost");
+            }
+        }
+        eprintln!(
+            "{name}: {} operations, {olds} old, {news} new, {} distinct, {:?}",
+            disk.ops(),
+            seen.len(),
+            disk.syncs()
+        );
+        assert!(olds > 0 && news > 0, "{name}: {olds} {news}");
+    }
+}
+
+#[test]
+fn syncs_do_not_depend_on_the_number_of_objects() {
+    for case in cases() {
+        let (disk, _) = complete(&case);
+        let most = if matches!(case.command, Command::Init) { INIT_SYNCS } else { MAX_SYNCS };
+        assert!(disk.syncs().total() <= most, "{}: {:?}", case.name, disk.syncs());
+    }
+}
