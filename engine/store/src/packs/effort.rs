@@ -23,6 +23,8 @@ pub(crate) const TAIL_SHARE: u32 = 8;
 pub(crate) const TAIL_BYTES: u64 = 8 << 20;
 /// Frames gathered before they are handed to the disk.
 pub(crate) const BUFFER_BYTES: usize = 1 << 20;
+/// Bytes after which the disk is asked to begin writing: a bulk session would otherwise wait for all at its sync.
+pub(crate) const WRITEBACK_BYTES: u64 = 8 << 20;
 /// Least sample bytes a dictionary is trained on.
 const TRAIN_FROM: usize = 256 << 10;
 /// Least samples a dictionary is trained on.

@@ -1,7 +1,7 @@
 //! The serial part of a writer session: ordinals, reference codes, groups and the buffer of frames.
 
 use super::claim::Claim;
-use super::effort::{BUFFER_BYTES, METADATA_LEVEL};
+use super::effort::{BUFFER_BYTES, METADATA_LEVEL, WRITEBACK_BYTES};
 use super::hasher::KeyMap;
 use crate::{Result, StoreError, WriteReport};
 use gemel_object::Gid;
@@ -23,6 +23,8 @@ pub(crate) struct Session {
     /// Frames not handed to the disk yet; they begin at `buffer_at`.
     buffer: Vec<u8>,
     buffer_at: u64,
+    /// Up to where the disk was asked to begin writing.
+    handed_over: u64,
     /// Where the batch begins.
     pub(crate) batch_at: u64,
     pub(crate) first_ordinal: u32,
@@ -57,6 +59,7 @@ impl Session {
         Session {
             buffer: Vec::new(),
             buffer_at: at,
+            handed_over: at,
             batch_at: at,
             first_ordinal: pack.map_or(0, |pack| pack.objects()),
             ordinals: KeyMap::default(),
@@ -209,6 +212,10 @@ impl Session {
             self.claim.file.append(&self.buffer).map_err(StoreError::io("write", &self.claim.path))?;
             self.buffer_at += self.buffer.len() as u64;
             self.buffer.clear();
+            if self.buffer_at - self.handed_over >= WRITEBACK_BYTES {
+                self.claim.file.begin_writeback();
+                self.handed_over = self.buffer_at;
+            }
         }
         Ok(())
     }

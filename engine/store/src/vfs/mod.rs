@@ -86,6 +86,9 @@ pub trait AppendFile: Send + Sync + Debug {
     /// # Errors
     /// Any disk error.
     fn truncate(&mut self, len_bytes: u64) -> io::Result<()>;
+    /// Asks the disk to begin writing what was appended so far, so that a later sync has less to wait for. Promises
+    /// nothing and fails silently.
+    fn begin_writeback(&mut self) {}
     /// Makes data and length durable. After a failure the handle refuses every further call.
     ///
     /// # Errors
