@@ -213,7 +213,7 @@ impl Screen<'_> {
     /// Reports a refusal; its exit status.
     fn refuse(&self, request: &Request, error: &CliError) -> u8 {
         let CliError::Refused(refusal) = error else { return EXIT_BROKEN_PIPE };
-        if self.globals.json && !write_envelope(request, refusal) {
+        if self.globals.json && reader_left(request, refusal) {
             return EXIT_BROKEN_PIPE;
         }
         let mut out = io::stderr().lock();
@@ -243,7 +243,7 @@ fn report_usage(environment: &Environment, usage: &Usage) -> u8 {
         let message = usage.message();
         let refusal =
             Refusal { code: Code::InvalidArgument, message: message.clone(), ids: Vec::new(), hint: None };
-        if !write_envelope(&usage.request, &refusal) {
+        if reader_left(&usage.request, &refusal) {
             return EXIT_BROKEN_PIPE;
         }
         drop(writeln!(io::stderr(), "error: {}", term::escaped(&message, false)));
@@ -255,8 +255,10 @@ fn report_usage(environment: &Environment, usage: &Usage) -> u8 {
     EXIT_ERROR
 }
 
-fn write_envelope(request: &Request, refusal: &Refusal) -> bool {
-    write_stdout(envelope::pretty(&envelope::refusal(request, refusal)).as_bytes()).is_ok()
+/// Writes an error envelope; whether its reader has gone. Any other failure leaves the report on standard error.
+fn reader_left(request: &Request, refusal: &Refusal) -> bool {
+    let envelope = envelope::refusal(request, refusal);
+    matches!(write_stdout(envelope::pretty(&envelope).as_bytes()), Err(CliError::BrokenPipe))
 }
 
 fn write_stdout(bytes: &[u8]) -> Result<(), CliError> {

@@ -5,7 +5,6 @@ use crate::json::{Json, Obj};
 use crate::render::{Printer, Table};
 use crate::time;
 use gemel_object::{Array, Family, FieldType, Object, Record, Value as Field, json};
-use gemel_repo::{Repo, names};
 use serde_json::{Map, Value};
 
 /// The capture record of a state (object model, section 7.2).
@@ -91,20 +90,19 @@ fn compact_value(value: &Field<'_>, family: Family, timestamps: bool) -> Value {
 }
 
 /// One line a field, nested records indented, references by name and digits.
-pub(crate) fn human(object: &Object<'_>, repo: &Repo, out: &mut Printer<'_>) {
+pub(crate) fn human(object: &Object<'_>, out: &mut Printer<'_>) {
     match object.family() {
         Family::Blob => drop(out.field("bytes", &object.body().len().to_string())),
         Family::Tree => entries(&object.record(), out),
-        family => Lines { repo, family }.record(&object.record(), 1, out),
+        family => Lines { family }.record(&object.record(), 1, out),
     }
 }
 
-struct Lines<'r> {
-    repo: &'r Repo,
+struct Lines {
     family: Family,
 }
 
-impl Lines<'_> {
+impl Lines {
     fn record(&self, record: &Record<'_>, depth: usize, out: &mut Printer<'_>) {
         for field in record.fields() {
             let (Some(value), name) = (field.value(), self.name(&field)) else { continue };
@@ -190,8 +188,7 @@ impl Lines<'_> {
                 if !matches!(ty, Some(FieldType::Gid(Some(_)))) {
                     out.lit(id.family().name()).lit(" ");
                 }
-                // A name is a convenience: an object without a readable one is shown by its digits.
-                out.named(id, names::name_of(self.repo, id).ok().flatten().as_deref())
+                out.lookup(id)
             }
             Field::Record(_) | Field::Array(_) => out,
         };

@@ -4,7 +4,7 @@ use crate::color::Style;
 use crate::error::CliError;
 use crate::{ids, term};
 use gemel_object::Gid;
-use gemel_repo::Repo;
+use gemel_repo::{Repo, names};
 use std::borrow::Cow;
 use std::io::Write;
 
@@ -70,6 +70,13 @@ impl<'w> Printer<'w> {
         }
         let digits = self.short(id);
         self.paint(Style::Id, &digits)
+    }
+
+    /// An identity with the name it has, looked up.
+    pub(crate) fn lookup(&mut self, id: &Gid) -> &mut Self {
+        // A name is a convenience: an object without a readable one is shown by its digits.
+        let name = self.repo.and_then(|repo| names::name_of(repo, id).ok().flatten());
+        self.named(id, name.as_deref())
     }
 
     /// Ends the line.

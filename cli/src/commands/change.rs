@@ -218,7 +218,7 @@ impl View for Begun {
             out.lit("  ").text(&first_line(facts.intent_summary.as_deref().unwrap_or_default())).end();
         }
         match &facts.input_state {
-            Some(state) => out.lit("  input state: ").named(state, None).end(),
+            Some(state) => out.lit("  input state: ").lookup(state).end(),
             None => out.lit("  input state: none (the first change)").end(),
         };
         if facts.workspace != "default" {
@@ -278,7 +278,7 @@ impl View for Finished {
             }
         }
         if let Some(run) = &facts.agent_run {
-            out.lit("  agent run: ").named(run, None).end();
+            out.lit("  agent run: ").lookup(run).end();
         }
     }
 }

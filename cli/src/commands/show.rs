@@ -49,7 +49,7 @@ pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c
         )
     })?;
     let timestamps = context.globals.timestamps;
-    Ok(Answer::of(Shown { repo, facts, compact: args.compact, timestamps }).long())
+    Ok(Answer::of(Shown { facts, compact: args.compact, timestamps }).long())
 }
 
 /// A blob may be large: it streams past. Whether its bytes are right is known at the end, and a wrong end fails.
@@ -75,20 +75,19 @@ fn raw_header(envelope_len: u64) -> Option<Vec<u8>> {
     })
 }
 
-struct Shown<'c> {
-    repo: &'c Repo,
+struct Shown {
     facts: ShowFacts,
     compact: bool,
     timestamps: bool,
 }
 
-impl Shown<'_> {
+impl Shown {
     fn object(&self) -> Option<Object<'_>> {
         Object::parse(&self.facts.envelope, &Limits::default()).ok()
     }
 }
 
-impl View for Shown<'_> {
+impl View for Shown {
     fn json(&self) -> Map<String, Value> {
         let Some(object) = self.object() else { return Map::new() };
         let head =
@@ -112,7 +111,7 @@ impl View for Shown<'_> {
             out.paint(Style::Name, name).lit(" ");
         }
         out.paint(Style::Id, &self.facts.id.to_string()).end();
-        fields::human(&object, self.repo, out);
+        fields::human(&object, out);
     }
 }
 

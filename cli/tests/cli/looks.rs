@@ -96,6 +96,21 @@ fn a_closed_pipe_ends_quietly() {
     sandbox.ok(&["fsck"]);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let sandbox = Sandbox::with_changes();
+    for (args, status) in [(&["log"][..], 2), (&["log", "--json"], 2), (&["show", "nosuch", "--json"], 2)] {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("the full device");
+        let mut command = sandbox.command(args);
+        let child =
+            command.stdout(full).stderr(std::process::Stdio::piped()).spawn().expect("the program starts");
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(status), "{args:?}: {output:?}");
+        assert!(output.stderr.starts_with(b"error: "), "{args:?}: {output:?}");
+    }
+}
+
 #[test]
 fn stored_text_keeps_its_line() {
     let sandbox = Sandbox::new();
