@@ -152,7 +152,7 @@ fn sweep(case: &Case) {
     }
     println!("{} operations, {undecided} images undecided, {} decided", disk.ops(), decided.len());
     assert!(undecided > 0 && !decided.is_empty());
-    for (first, start) in decided {
+    for (first, start) in decided.into_iter().step_by(4) {
         let disk = case.like_ours(start);
         case.migrate(&disk).unwrap();
         for k in 0..disk.ops() {
@@ -186,7 +186,7 @@ fn a_second_stop_while_starting_over() {
     let case = Case::new(true);
     let disk = case.start();
     case.migrate(&disk).unwrap();
-    for first in (0..disk.ops()).step_by(7) {
+    for first in (0..disk.ops()).step_by(11) {
         disk.crash_images(first).into_iter().take(2).for_each(|image| {
             let start = image.image();
             let again = start.fork();
