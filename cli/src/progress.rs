@@ -35,7 +35,7 @@ impl Bar {
     fn start(&self, state: &mut State, words: &'static str, total: Option<u64>) {
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
         let template = match total {
-            Some(_) => "{msg} {wide_bar} {human_pos}/{human_len} {eta}",
+            Some(_) => "{msg} {bar:30} {human_pos}/{human_len} {eta}",
             None => "{msg} {spinner} {human_pos}",
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
