@@ -61,14 +61,23 @@ struct FinishArgs {
     /// What the change does [default: change]
     #[arg(long, value_name = "TEXT")]
     summary: Option<String>,
-    /// SUBJECT|PREDICATE[|KIND[|evidence=0,1;residuals=0;scope=..;supersedes=ID;depends=ID]]
-    #[arg(long, value_name = "SPEC")]
+    #[arg(
+        long,
+        value_name = "SPEC",
+        help = "SUBJECT|PREDICATE[|KIND[|evidence=0,1;residuals=0;scope=..;supersedes=ID;depends=ID]]"
+    )]
     claim: Vec<String>,
-    /// SUBJECT[|OUTCOME[|KIND[|state=result;env=ID;command=..;exit=0;counts=p/f/s/t;tool=n@v;detail=..;replayable=true]]]
-    #[arg(long, value_name = "SPEC")]
+    #[arg(
+        long,
+        value_name = "SPEC",
+        help = "SUBJECT[|OUTCOME[|KIND[|state=result;env=ID;command=..;exit=0;counts=p/f/s/t;tool=n@v;detail=..;replayable=true]]]"
+    )]
     evidence: Vec<String>,
-    /// SUMMARY[|SEVERITY[|CLASS[|claims=0;origin=0;paths=..;entities=..;changes=ID;recurs=..]]]
-    #[arg(long, value_name = "SPEC")]
+    #[arg(
+        long,
+        value_name = "SPEC",
+        help = "SUMMARY[|SEVERITY[|CLASS[|claims=0;origin=0;paths=..;entities=..;changes=ID;recurs=..]]]"
+    )]
     residual: Vec<String>,
     /// Who made it [default: the producer given at begin]
     #[arg(long, value_name = "ID")]

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 /// Record the files as a named state
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Name of the state [default: the next S<n>]
+    /// Name of the state [default: S and the next number]
     #[arg(long, value_name = "NAME")]
     label: Option<String>,
     /// Let an existing label move
