@@ -148,7 +148,8 @@ impl Nodes {
             }
             // A parent that is not stored could be the one.
             let ancestor = self.changes.get(&id)?;
-            if !self.differ(ancestor.result, Some(input)) || !self.differ(ancestor.input, Some(input)) {
+            let could_be = |state: Option<Gid>| state.is_some() && !self.differ(state, Some(input));
+            if could_be(ancestor.result) || could_be(ancestor.input) {
                 return None;
             }
             open.extend(&ancestor.parents);

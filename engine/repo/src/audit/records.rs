@@ -93,7 +93,7 @@ impl Records {
         }
         match (record, value) {
             ("state" | "change", Ok(RefValue::Id(id))) => {
-                self.target(table, name, id, "workspace-state-missing")
+                self.target(table, name, id, "workspace-state-missing");
             }
             ("pending", Ok(RefValue::Record(bytes))) => match Pending::parse(workspace, &bytes) {
                 Ok(pending) => {

@@ -143,8 +143,8 @@ pub fn finish(repo: &Repo, options: &FinishOptions, progress: &dyn Progress) -> 
         return Ok(facts(&inputs, captured, &built, &lineage, change.id, trajectory.id, names, options));
     };
     built.put(&writer)?;
-    // Reads what the decision needs; what is read stays true, so that under the lock only news is read.
-    lineage::decide(&mut graph, &refs, inputs.intent(), inputs.input(), last)?;
+    // What the decision reads stays true, so that under the lock only news is read.
+    let expected = lineage::decide(&mut graph, &refs, inputs.intent(), inputs.input(), last)?;
 
     let mut transaction = repo.store().transaction()?;
     let current = Workspace::load(transaction.refs(), Some(&workspace.name))?;
@@ -159,7 +159,11 @@ pub fn finish(repo: &Repo, options: &FinishOptions, progress: &dyn Progress) -> 
     }
     let mut names = Allocator::new(transaction.refs());
     let now = transaction.refs().clone();
-    let lineage = lineage::decide(&mut graph, &now, inputs.intent(), inputs.input(), current.change)?;
+    let lineage = if now.sequence() == refs.sequence() {
+        expected
+    } else {
+        lineage::decide(&mut graph, &now, inputs.intent(), inputs.input(), current.change)?
+    };
     let (change, trajectory) = built.in_lineage(&inputs, &captured, &lineage, options)?;
     put(&writer, &change)?;
     put(&writer, &trajectory)?;

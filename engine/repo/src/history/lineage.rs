@@ -86,9 +86,12 @@ fn open_with_intent(graph: &mut Graph<'_>, refs: &Refs, intent: Option<Gid>) -> 
     let current = refs.get("refs/trajectories/current")?;
     let mut found = Vec::new();
     for named in named_trajectories(refs)? {
-        let Some(version) = graph.trajectory(&named.id)? else { continue };
-        if version.outcome.is_none() && version.intent == intent {
-            let rank = (current != Some(named.id), Reverse(version.updated_at_ms), Reverse(named.number));
+        let Some(head) = graph.trajectory_head(&named.id)? else { continue };
+        if head.outcome.is_none()
+            && head.intent == intent
+            && let Some(version) = graph.trajectory(&named.id)?
+        {
+            let rank = (current != Some(named.id), Reverse(head.updated_at_ms), Reverse(named.number));
             found.push((rank, Continued { name: named.name, version }));
         }
     }

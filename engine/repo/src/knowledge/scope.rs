@@ -307,7 +307,7 @@ impl Declared {
 fn given_up(world: &mut World<'_>, refs: &Refs) -> Result<ChangeSet> {
     let mut changes = ChangeSet::default();
     for named in named_trajectories(refs)? {
-        let outcome = world.graph.trajectory(&named.id)?.and_then(|node| node.outcome);
+        let outcome = world.graph.trajectory_head(&named.id)?.and_then(|head| head.outcome);
         if let Some(
             TrajectoryOutcome::Rejected | TrajectoryOutcome::Abandoned | TrajectoryOutcome::Superseded,
         ) = outcome

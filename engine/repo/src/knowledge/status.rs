@@ -293,8 +293,8 @@ fn previous_attempts(world: &mut World<'_>, refs: &Refs, intent: Option<Gid>) ->
     }
     let mut count = 0;
     for named in named_trajectories(refs)? {
-        let node = world.graph.trajectory(&named.id)?;
-        count += u64::from(node.is_some_and(|node| node.intent == intent && node.outcome.is_some()));
+        let head = world.graph.trajectory_head(&named.id)?;
+        count += u64::from(head.is_some_and(|head| head.intent == intent && head.outcome.is_some()));
     }
     Ok(count)
 }

@@ -4,10 +4,13 @@ use crate::names::Kind;
 use crate::{Repo, Result};
 use gemel_object::{Family, Gid};
 use gemel_store::{RefValue, Refs};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-/// The name of an object without its namespace: the lowest numbered one, else the first label; `None` if no ref names
-/// it. `current` names and `head` refs are no names.
+/// Numbered names tried from the newest down before a whole namespace is walked: what is asked for is recent mostly.
+const PROBES: usize = 256;
+
+/// The name of an object without its namespace: of numbered names the one given last, else the first label; `None` if
+/// no ref names it. `current` names and `head` refs are no names.
 ///
 /// # Errors
 /// `Store`.
@@ -15,44 +18,31 @@ pub fn name_of(repo: &Repo, id: &Gid) -> Result<Option<String>> {
     Ok(Namer::find(&repo.store().refs()?, [*id])?.get(id))
 }
 
-/// Names of a set of objects, found in one pass over the refs.
+/// Names of a set of objects.
 #[derive(Debug, Default)]
 pub(crate) struct Namer {
     names: HashMap<Gid, String>,
 }
 
 impl Namer {
-    /// Looks the names of `ids` up.
+    /// Looks the names of `ids` up: first the newest numbers of their kinds, then all numbers, then all labels.
     ///
     /// # Errors
     /// `Store`. A damaged ref names nothing.
     pub(crate) fn find(refs: &Refs, ids: impl IntoIterator<Item = Gid>) -> Result<Namer> {
-        // Rank: numbered names by number, then labels by bytes.
-        let mut best: HashMap<Gid, Option<(bool, u64, String)>> =
-            ids.into_iter().map(|id| (id, None)).collect();
-        let mut open: Vec<Family> = best.keys().map(Gid::family).collect();
-        open.sort_unstable();
-        open.dedup();
-        let mut prefixes: Vec<String> = open.iter().filter_map(|family| numbered(*family)).collect();
-        for _ in 0..2 {
-            for prefix in &prefixes {
-                offer_all(refs, prefix, &mut best)?;
-            }
-            // Some may have labels only: look through all their namespaces.
-            let is_numbered = |name: &Option<(bool, u64, String)>| matches!(name, Some((false, ..)));
-            prefixes = best
-                .iter()
-                .filter(|(_, name)| !is_numbered(name))
-                .map(|(id, _)| space(id.family()))
-                .collect();
-            if !prefixes.is_empty() {
-                prefixes.push("refs/names/".to_owned());
-            }
-            prefixes.sort_unstable();
-            prefixes.dedup();
+        let mut open: HashMap<Family, HashSet<Gid>> = HashMap::new();
+        for id in ids {
+            open.entry(id.family()).or_default().insert(id);
         }
-        let names = best.into_iter().filter_map(|(id, name)| Some((id, name?.2))).collect();
-        Ok(Namer { names })
+        let mut namer = Namer::default();
+        for (family, wanted) in &mut open {
+            if let Some(kind) = kind_of(*family) {
+                namer.probe(refs, kind, wanted)?;
+                namer.walk_numbers(refs, kind, wanted)?;
+            }
+            namer.walk_labels(refs, *family, wanted)?;
+        }
+        Ok(namer)
     }
 
     /// The name of `id`, which was among those looked up.
@@ -64,30 +54,73 @@ impl Namer {
     pub(crate) fn named(&self, id: Gid) -> crate::Named {
         crate::Named { id, name: self.get(&id) }
     }
-}
 
-fn offer_all(refs: &Refs, prefix: &str, best: &mut HashMap<Gid, Option<(bool, u64, String)>>) -> Result<()> {
-    for (name, value) in refs.scan(prefix)? {
-        let Ok(RefValue::Id(id)) = value else { continue };
-        let Some(slot) = best.get_mut(&id) else { continue };
-        let short = match name.strip_prefix(&space(id.family())).or_else(|| name.strip_prefix("refs/names/"))
-        {
-            Some("current") | None => continue,
-            Some(short) => short.to_owned(),
-        };
-        let rank = match Kind::of_name(&name) {
-            Some((_, number)) => (false, number, short),
-            None => (true, 0, short),
-        };
-        if slot.as_ref().is_none_or(|old| rank < *old) {
-            *slot = Some(rank);
+    /// Tries the newest numbers, downwards.
+    fn probe(&mut self, refs: &Refs, kind: Kind, wanted: &mut HashSet<Gid>) -> Result<()> {
+        let mut number = refs.max_number(kind.namespace().trim_end_matches('/'), kind.prefix())?;
+        for _ in 0..PROBES.saturating_add(wanted.len().saturating_mul(2)) {
+            if number == 0 || wanted.is_empty() {
+                break;
+            }
+            let short = format!("{}{number}", kind.prefix());
+            if let Ok(Some(id)) = refs.get(&format!("{}{short}", kind.namespace()))
+                && wanted.remove(&id)
+            {
+                self.names.insert(id, short);
+            }
+            number -= 1;
         }
+        Ok(())
     }
-    Ok(())
+
+    /// Looks through all numbers of a kind.
+    fn walk_numbers(&mut self, refs: &Refs, kind: Kind, wanted: &mut HashSet<Gid>) -> Result<()> {
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let mut best: HashMap<Gid, u64> = HashMap::new();
+        for (name, value) in refs.scan(&format!("{}{}", kind.namespace(), kind.prefix()))? {
+            if let Ok(RefValue::Id(id)) = value
+                && wanted.contains(&id)
+                && let Some((_, number)) = Kind::of_name(&name).filter(|(found, _)| *found == kind)
+            {
+                best.entry(id).and_modify(|old| *old = number.max(*old)).or_insert(number);
+            }
+        }
+        for (id, number) in best {
+            wanted.remove(&id);
+            self.names.insert(id, format!("{}{number}", kind.prefix()));
+        }
+        Ok(())
+    }
+
+    /// Looks through the labels that objects of a family may have.
+    fn walk_labels(&mut self, refs: &Refs, family: Family, wanted: &mut HashSet<Gid>) -> Result<()> {
+        for space in [own_space(family), "refs/names/"] {
+            if wanted.is_empty() {
+                return Ok(());
+            }
+            let mut found = Vec::new();
+            for (name, value) in refs.scan(space)? {
+                if let Ok(RefValue::Id(id)) = value
+                    && wanted.contains(&id)
+                    && let Some(short) = name.strip_prefix(space).filter(|short| *short != "current")
+                {
+                    // Ascending: the first that comes is the first label.
+                    self.names.entry(id).or_insert_with(|| short.to_owned());
+                    found.push(id);
+                }
+            }
+            found.iter().for_each(|id| {
+                wanted.remove(id);
+            });
+        }
+        Ok(())
+    }
 }
 
 /// Namespace of the names of a family.
-fn space(family: Family) -> String {
+fn own_space(family: Family) -> &'static str {
     match family {
         Family::Trajectory => "refs/trajectories/",
         Family::Checkpoint => "refs/checkpoints/",
@@ -97,12 +130,11 @@ fn space(family: Family) -> String {
         Family::Mapping => "refs/mappings/",
         _ => "refs/names/",
     }
-    .to_owned()
 }
 
-/// Start of the numbered names of a family: most objects have one, and there are fewer of these than of all names.
-fn numbered(family: Family) -> Option<String> {
-    let kind = match family {
+/// The kind of numbered names that objects of a family get.
+fn kind_of(family: Family) -> Option<Kind> {
+    Some(match family {
         Family::Intent => Kind::Intent,
         Family::Change => Kind::Change,
         Family::State => Kind::State,
@@ -118,6 +150,5 @@ fn numbered(family: Family) -> Option<String> {
         Family::Environment => Kind::Environment,
         Family::Producer => Kind::Producer,
         _ => return None,
-    };
-    Some(format!("{}{}", kind.namespace(), kind.prefix()))
+    })
 }

@@ -18,6 +18,7 @@
 use crate::history::graph::record::{ChangeRecord, EXTRA, NONE, Num, TrajectoryRecord};
 use gemel_object::{Family, GID_LEN, Gid, TrajectoryOutcome};
 use gemel_store::vfs::FileBytes;
+use std::cmp::Ordering;
 use std::ops::Range;
 
 /// Name of the file among the store's caches.
@@ -112,16 +113,43 @@ impl GraphFile {
     }
 
     pub(crate) fn find(&self, id: &Gid) -> Option<Num> {
-        let (mut low, mut high) = (0, self.ids);
+        let all = 0..self.ids;
+        let range = match id.family() {
+            Family::State => &self.states,
+            Family::Change => &self.changes,
+            Family::Trajectory => &self.trajectories,
+            _ => &all,
+        };
+        let (mut low, mut high) = self.near(id, range);
         while low < high {
             let middle = low + (high - low) / 2;
             match self.raw(middle)?.cmp(id.as_bytes()) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Equal => return Some(middle),
-                std::cmp::Ordering::Greater => high = middle,
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal => return Some(middle),
+                Ordering::Greater => high = middle,
             }
         }
         None
+    }
+
+    /// Bounds of a short stretch of a family's range that holds `id` if the range does. Digests are spread evenly, so
+    /// that a digest tells about where it stands; from there the stretch grows until it spans the place.
+    fn near(&self, id: &Gid, range: &Range<u32>) -> (u32, u32) {
+        let fraction = id.digest().first_chunk().map_or(0, |first| u32::from_be_bytes(*first));
+        let guess =
+            range.start + u32::try_from((u64::from(fraction) * u64::from(count(range))) >> 32).unwrap_or(0);
+        let before = |num: u32| self.raw(num).is_some_and(|raw| raw.as_slice() < id.as_bytes().as_slice());
+        let (mut low, mut high, mut step) = (guess, guess, 16);
+        while low > range.start && !before(low) {
+            low = low.saturating_sub(step).max(range.start);
+            step = step.saturating_mul(2);
+        }
+        step = 16;
+        while high < range.end && before(high) {
+            high = high.saturating_add(step).min(range.end);
+            step = step.saturating_mul(2);
+        }
+        (low, high.saturating_add(1).min(range.end))
     }
 
     /// The root tree of a state.

@@ -15,7 +15,7 @@ pub(crate) use sets::ChangeSet;
 use crate::history::nodes::{self, ChangeNode, TrajectoryNode};
 use crate::{RepoError, Result};
 use file::GraphFile;
-use gemel_object::Gid;
+use gemel_object::{Gid, TrajectoryOutcome};
 use gemel_store::{Store, StoreError};
 use record::{ChangeRecord, EXTRA, NONE, Num, NumSet, TrajectoryRecord};
 use std::collections::HashMap;
@@ -23,6 +23,14 @@ use std::sync::Arc;
 
 /// Objects read one by one before the derived file is worth opening.
 const FEW: usize = 8;
+
+/// What a trajectory version says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TrajectoryHead {
+    pub(crate) intent: Option<Gid>,
+    pub(crate) outcome: Option<TrajectoryOutcome>,
+    pub(crate) updated_at_ms: i64,
+}
 
 /// Objects read so far.
 pub(crate) struct Graph<'s> {
@@ -75,6 +83,20 @@ impl<'s> Graph<'s> {
         self.open_when_busy();
         let num = self.intern(id);
         Ok(self.trajectory_record(num)?.map(|record| Arc::new(self.trajectory_node(*id, &record))))
+    }
+
+    /// What a trajectory version says of itself, without its lists.
+    ///
+    /// # Errors
+    /// `Store`, `CorruptObject`.
+    pub(crate) fn trajectory_head(&mut self, id: &Gid) -> Result<Option<TrajectoryHead>> {
+        self.open_when_busy();
+        let num = self.intern(id);
+        Ok(self.trajectory_record(num)?.map(|record| TrajectoryHead {
+            intent: self.id(record.intent),
+            outcome: record.outcome,
+            updated_at_ms: record.updated_at_ms,
+        }))
     }
 
     /// The root tree of a state; `None` when the state is not stored.

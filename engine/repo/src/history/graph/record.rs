@@ -88,6 +88,25 @@ impl NumSet {
     }
 }
 
+/// A counter for each number.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NumCounts {
+    base: Vec<u32>,
+    extra: Vec<u32>,
+}
+
+impl NumCounts {
+    /// The counter of `num`.
+    pub(crate) fn of(&mut self, num: Num) -> &mut u32 {
+        let (words, at) = if num >= EXTRA { (&mut self.extra, num - EXTRA) } else { (&mut self.base, num) };
+        let at = usize::try_from(at).unwrap_or(usize::MAX);
+        if words.len() <= at {
+            words.resize(at + 1, 0);
+        }
+        &mut words[at]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::history::graph::Graph;
-use crate::history::graph::record::{NONE, Num, NumSet};
+use crate::history::graph::record::{NONE, Num, NumCounts, NumSet};
 use crate::history::nodes::ChangeNode;
 use gemel_object::Gid;
 use std::cmp::Reverse;
@@ -163,37 +163,42 @@ impl Graph<'_> {
     /// # Errors
     /// `Store`, `CorruptObject`.
     pub(crate) fn children_first(&mut self, set: &ChangeSet) -> Result<Vec<Gid>> {
-        let mut children: HashMap<Num, u32> = HashMap::with_capacity(set.nums.members().len());
-        let mut edges: HashMap<Num, Vec<Num>> = HashMap::with_capacity(set.nums.members().len());
+        let mut children = NumCounts::default();
         for num in set.nums.members() {
-            let Some(record) = self.change_record(*num)? else { continue };
-            let mut parents: Vec<Num> = self.list(record.list, 0, record.parents).collect();
-            // A change may name a parent twice.
-            parents.sort_unstable();
-            parents.dedup();
-            parents.retain(|parent| set.nums.contains(*parent));
-            for parent in &parents {
-                *children.entry(*parent).or_default() += 1;
+            for parent in self.parents_in(set, *num)? {
+                *children.of(parent) += 1;
             }
-            edges.insert(*num, parents);
         }
         let mut free: BinaryHeap<(i64, Reverse<Gid>, Num)> = BinaryHeap::new();
-        for num in set.nums.members().iter().filter(|num| !children.contains_key(*num)) {
-            free.extend(self.rank(*num)?);
+        for num in set.nums.members() {
+            if *children.of(*num) == 0 {
+                free.extend(self.rank(*num)?);
+            }
         }
-        let mut order = Vec::with_capacity(edges.len());
+        let mut order = Vec::with_capacity(set.nums.members().len());
         while let Some((_, Reverse(id), num)) = free.pop() {
             order.push(id);
-            for parent in edges.remove(&num).unwrap_or_default() {
-                if let Some(left) = children.get_mut(&parent) {
-                    *left -= 1;
-                    if *left == 0 {
-                        free.extend(self.rank(parent)?);
-                    }
+            for parent in self.parents_in(set, num)? {
+                let left = children.of(parent);
+                *left -= 1;
+                if *left == 0 {
+                    free.extend(self.rank(parent)?);
                 }
             }
         }
         Ok(order)
+    }
+
+    /// The parents of a change that belong to a set, each once.
+    fn parents_in(&mut self, set: &ChangeSet, num: Num) -> Result<Vec<Num>> {
+        let Some(record) = self.change_record(num)? else { return Ok(Vec::new()) };
+        let mut parents: Vec<Num> = self.list(record.list, 0, record.parents).collect();
+        parents.retain(|parent| set.nums.contains(*parent));
+        if parents.len() > 1 {
+            parents.sort_unstable();
+            parents.dedup();
+        }
+        Ok(parents)
     }
 
     fn rank(&mut self, num: Num) -> Result<Option<(i64, Reverse<Gid>, Num)>> {
