@@ -3,6 +3,7 @@
 use crate::Result;
 use crate::audit::Problem;
 use gemel_object::Gid;
+use gemel_store::legacy;
 use gemel_store::refs::{self, RefFinding, RefFindingKind};
 use gemel_store::{Depth, Finding, FindingKind, Store, Visit};
 use std::collections::HashSet;
@@ -29,7 +30,17 @@ pub(super) fn verify(store: &Store, visit: Visit<'_>) -> Result<BytesReport> {
     let unreadable = unreadable.filter_map(|finding| finding.id).collect();
     let mut problems: Vec<Problem> = packs.findings.iter().map(pack_problem).collect();
     problems.extend(refs::verify(store.vfs(), store.dir())?.findings.iter().map(ref_problem));
+    problems.extend(older_programs(store)?);
     Ok(BytesReport { scanned: packs.objects, ok: packs.objects_ok, problems, unreadable })
+}
+
+/// Whether the files that keep gemel 0.12 out are in place.
+fn older_programs(store: &Store) -> Result<Vec<Problem>> {
+    let wrong = legacy::check_stoppers(store.vfs().as_ref(), store.dir())?;
+    let problem = |(name, why): (&str, &str)| {
+        Problem::warning("open-to-0.12", None, format!("{} {why}", store.dir().join(name).display()))
+    };
+    Ok(wrong.into_iter().map(problem).collect())
 }
 
 fn pack_problem(finding: &Finding) -> Problem {
