@@ -34,10 +34,10 @@ pub fn run(root: &Path, options: &Options, out: &mut dyn Write) -> Result<(), Bo
     writeln!(stage.out, "The input: {files} files of this checkout, copied to {}\n", stage.folder.display())?;
     story(&mut stage)?;
     let before = scratch.path().join("before");
-    let same = compare(root, &before)?;
+    let same = compare(&original, &before)?;
     writeln!(
         stage.out,
-        "{same} files of {} compared with this checkout: all equal, byte for byte",
+        "{same} files of {} compared with the input: all equal, byte for byte",
         before.display()
     )?;
     if options.keep {
