@@ -1,5 +1,12 @@
 //! Graph-level audit: missing and pruned targets, damaged records, and that it goes on after each.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail as tests do"
+)]
+
 mod history_support;
 
 use gemel_object::families::{NewChange, NewState, NewTrajectory};

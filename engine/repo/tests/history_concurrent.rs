@@ -1,6 +1,13 @@
 //! Several writers at once, each with a repository handle of its own: nothing acknowledged is lost, no name is given
 //! twice, and every change keeps its own parent (threat T-22).
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail as tests do"
+)]
+
 mod history_support;
 
 use gemel_object::Gid;

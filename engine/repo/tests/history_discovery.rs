@@ -1,5 +1,12 @@
 //! Finding a repository, and whom to believe (threats T-31, T-59).
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail as tests do"
+)]
+
 mod history_support;
 
 use gemel_repo::{Code, Repo, RepoError};

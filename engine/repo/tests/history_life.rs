@@ -1,5 +1,12 @@
 //! The life of a repository: S0, intent, change, state, trajectory; workspaces side by side.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail as tests do"
+)]
+
 mod history_support;
 
 use gemel_object::Family;

@@ -1,5 +1,12 @@
 //! Identity arguments in every form, and numbers that are never given twice.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail as tests do"
+)]
+
 mod history_support;
 
 use gemel_object::{Family, Gid};

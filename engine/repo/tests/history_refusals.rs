@@ -1,5 +1,12 @@
 //! Everything that is refused, with its code, and that a refusal leaves refs and records as they were.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail as tests do"
+)]
+
 mod history_support;
 
 use gemel_repo::facts::Silent;

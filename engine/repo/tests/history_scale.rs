@@ -1,5 +1,12 @@
 //! Cost of the common commands over a long history. Slow to set up: run with `--ignored --nocapture`, optimised.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail as tests do"
+)]
+
 mod history_support;
 
 use gemel_object::families::{NewChange, NewIntent, NewState, NewTrajectory};

@@ -1,5 +1,12 @@
 //! Derived status over a life: claims, freshness, residuals, readiness, scopes.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail as tests do"
+)]
+
 mod history_support;
 
 use gemel_object::families::{

@@ -1,5 +1,11 @@
 //! A repository in a temporary directory with a clock of its own, for tests of its history.
 #![allow(dead_code, unreachable_pub, missing_docs, reason = "each test binary uses its part of this module")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a helper of tests fails as a test does"
+)]
 
 use gemel_object::families::{Change, Trajectory};
 use gemel_object::{Gid, Limits, Object};
