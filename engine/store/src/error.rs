@@ -193,6 +193,20 @@ fn or_absent(id: &Option<Gid>) -> String {
 }
 
 impl StoreError {
+    /// The same failure, for whoever meets its consequence: which of several threads is heard first is chance.
+    pub(crate) fn again(&self) -> StoreError {
+        match self {
+            StoreError::Io { op, path, source } => {
+                let source = io::Error::new(source.kind(), source.to_string());
+                StoreError::Io { op, path: path.clone(), source }
+            }
+            StoreError::Limit { what, found, limit } => {
+                StoreError::Limit { what: what.clone(), found: *found, limit: *limit }
+            }
+            _ => StoreError::Poisoned,
+        }
+    }
+
     /// Wraps a disk error with what was tried and where.
     pub(crate) fn io(op: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> StoreError {
         let path = path.into();

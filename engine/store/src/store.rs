@@ -8,13 +8,16 @@ use gemel_object::{Family, Gid};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// An opened `.gemel` directory. Cheap to clone, safe to share between threads.
 #[derive(Clone, Debug)]
 pub struct Store {
     inner: Arc<Inner>,
 }
+
+/// How far each pack is durable, and the packs.
+type Durable = (BTreeMap<u64, u64>, Arc<PackSet>);
 
 #[derive(Debug)]
 struct Inner {
@@ -134,10 +137,17 @@ impl Store {
         }
     }
 
-    /// Whether a ref may point to the object: it is stored behind no watermark (STO-07).
-    fn is_durable(&self, id: &Gid) -> Result<bool> {
-        let settled = self.settled()?;
-        Ok(self.fresh_set()?.packs.iter().any(|pack| pack.find_settled(id.as_bytes(), &settled).is_some()))
+    /// Whether a ref may point to the object: it is stored behind no watermark (STO-07). What counts is looked at with
+    /// the first question of a transaction: its sessions have committed, and other writers wait for the lock.
+    fn is_durable(&self, id: &Gid, seen: &OnceLock<Durable>) -> Result<bool> {
+        let (settled, set) = match seen.get() {
+            Some(seen) => seen,
+            None => {
+                let now = (self.settled()?, self.fresh_set()?);
+                seen.get_or_init(|| now)
+            }
+        };
+        Ok(set.packs.iter().any(|pack| pack.find_settled(id.as_bytes(), settled).is_some()))
     }
 
     /// How far each pack is known to be durable: what refs say, and what this process has committed since.
@@ -231,8 +241,8 @@ impl Store {
         let lock = self.inner.dir.join(layout::LOCK);
         let guard = self.inner.vfs.lock(&lock).map_err(StoreError::io("lock", &lock))?;
         layout::close_to_older(self.inner.vfs.as_ref(), &self.inner.dir)?;
-        let store = self.clone();
-        let durable = Box::new(move |id: &Gid| store.is_durable(id));
+        let (store, seen) = (self.clone(), OnceLock::new());
+        let durable = Box::new(move |id: &Gid| store.is_durable(id, &seen));
         let settled = self.inner.settled.clone();
         let transaction = refs::begin(&self.inner.vfs, &self.inner.dir, guard, durable)?;
         Ok(transaction.settling(Box::new(move |refs| settled.records(refs))))

@@ -1,11 +1,13 @@
 //! The commands that are swept: each with the disk and the worktree before it.
 
+use crate::counting::{Cost, Counting};
 use crate::world::World;
 use gemel_repo::facts::Silent;
 use gemel_repo::history::{
     self, BeginOptions, CheckoutOptions, FinishOptions, NameOptions, SnapshotOptions, workspace_remove,
 };
 use gemel_repo::{InitOptions, Repo, RepoError};
+use gemel_store::vfs::Vfs;
 use gemel_store::vfs::sim::SimDisk;
 use std::sync::Arc;
 
@@ -23,13 +25,24 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Runs it; the answer as text.
+    /// Runs it as a process of its own would; the answer as text.
     pub(crate) fn run(&self, world: &World, disk: &SimDisk) -> Result<String, RepoError> {
+        self.run_on(world, Arc::new(disk.clone()))
+    }
+
+    /// Runs it and counts.
+    pub(crate) fn cost(&self, world: &World, disk: &SimDisk) -> Cost {
+        let counting = Arc::new(Counting::new(disk));
+        self.run_on(world, counting.clone()).unwrap_or_else(|e| panic!("{self:?}: {e}"));
+        counting.cost()
+    }
+
+    fn run_on(&self, world: &World, disk: Arc<dyn Vfs>) -> Result<String, RepoError> {
         if let Command::Init = self {
             let options = InitOptions { now_ms: 1, ..InitOptions::default() };
-            return Ok(format!("{:?}", Repo::init(Arc::new(disk.clone()), &world.root, &options)?.config));
+            return Ok(format!("{:?}", Repo::init(disk, &world.root, &options)?.config));
         }
-        let repo = world.open(disk)?;
+        let repo = Repo::open(disk, &world.root)?;
         Ok(match self {
             Command::Init => String::new(),
             Command::Snapshot(options) => format!("{:?}", history::snapshot(&repo, options, &Silent)?),
@@ -76,7 +89,7 @@ pub(crate) fn snapshot() -> Command {
     Command::Snapshot(SnapshotOptions { now_ms: 10, ..SnapshotOptions::default() })
 }
 
-fn begin() -> Command {
+pub(crate) fn begin() -> Command {
     let intent_summary = Some("Do better".to_owned());
     Command::Begin(BeginOptions { intent_summary, now_ms: 20, ..BeginOptions::default() })
 }
@@ -93,7 +106,7 @@ pub(crate) fn finish() -> Command {
 }
 
 /// A repository with a snapshot of a few files, and a worktree that differs from it.
-fn edited() -> (World, SimDisk) {
+pub(crate) fn edited() -> (World, SimDisk) {
     let (world, disk) = World::new();
     Command::Init.run(&world, &disk).unwrap();
     world.write("a.txt", "one\n");
@@ -207,7 +220,7 @@ pub(crate) fn cases() -> Vec<Case> {
         (world, disk)
     };
     vec![
-        case("init", (1, 0), World::new(), Command::Init),
+        Case { stride: 3, ..case("init", (1, 0), World::new(), Command::Init) },
         case("first snapshot", (1, 0), first(), snapshot()),
         case("snapshot after edits", (1, 0), edited(), snapshot()),
         case("snapshot of another workspace", (1, 0), (other, other_disk), Command::Snapshot(options)),

@@ -87,13 +87,47 @@ fn every_crash_leaves_the_old_or_the_new_state() {
                 assert!(is_new || k < disk.ops(), "{context}: acknowledged and lost");
             }
         }
-        eprintln!(
-            "{name}: {} operations, {olds} old, {news} new, {} distinct, {:?}",
-            disk.ops(),
-            seen.len(),
-            disk.syncs()
-        );
         assert!(olds > 0 && news > 0, "{name}: {olds} {news}");
+    }
+}
+
+/// A crash of the command that follows a crash: what the first left does no harm to the second.
+#[test]
+fn crash_after_crash() {
+    for case in cases() {
+        let Case { name, world, command, .. } = &case;
+        if !matches!(*name, "snapshot after edits" | "finish" | "finish that folds") {
+            continue;
+        }
+        let (first, change) = complete(&case);
+        let mut count = 0;
+        for k in 0..=first.ops() {
+            let images = first.crash_images(k);
+            // Where most is left half done, and where least.
+            let torn = images.iter().rev().find(|image| image.name().contains("torn"));
+            for image in images.iter().take(1).chain(torn) {
+                let disk = image.image();
+                let context = format!("{name}, before {}, {}", first.describe(k), image.name());
+                let old = world.dump(&disk, &context);
+                if old != change.old {
+                    continue;
+                }
+                command.run(world, &disk).unwrap_or_else(|e| panic!("{context}: {e}"));
+                let new = world.dump(&disk, &context);
+                for j in 0..=disk.ops() {
+                    for second in disk.crash_images(j) {
+                        let context =
+                            format!("{context}, then before {}, {}", disk.describe(j), second.name());
+                        let found = world.dump(&second.image(), &context);
+                        assert!(found == old || found == new, "{context}: {found:?}");
+                        assert!(found == new || j < disk.ops(), "{context}: acknowledged and lost");
+                        world.check_whole(&second.image(), &context);
+                        count += 1;
+                    }
+                }
+            }
+        }
+        assert!(count > 500, "{name}: {count}");
     }
 }
 

@@ -1,8 +1,8 @@
 //! A failing or a full disk at every operation of every command: a clear error, the old state, and then all is well.
 
-use crate::cases::{Case, cases};
+use crate::cases::{Case, Command, cases, snapshot};
 use crate::crashes::{Change, complete, goes_on};
-use crate::world::without_marks;
+use crate::world::{World, without_marks};
 use gemel_repo::Code;
 use gemel_store::vfs::sim::{Fault, SimDisk};
 
@@ -70,5 +70,34 @@ fn a_full_disk_refuses_until_there_is_room() {
             let context = format!("{}, full from {}", case.name, disk.describe(k));
             check(&case, &change, |disk| disk.fill_from(k), &context, case.stride);
         }
+    }
+}
+
+/// Threads that share a session meet its failure in any order; what is told is why it failed.
+#[test]
+fn the_cause_is_told_whichever_thread_meets_it() {
+    let (world, disk) = World::new();
+    Command::Init.run(&world, &disk).unwrap();
+    for n in 0..160u32 {
+        let mut content = vec![0; 48 << 10];
+        blake3::Hasher::new().update(&n.to_le_bytes()).finalize_xof().fill(&mut content);
+        let text: String = content.iter().map(|byte| char::from(*byte)).collect();
+        world.write(&format!("{}/{n}", n % 7), &text);
+    }
+    let before = disk.fork();
+    let run = |disk: &SimDisk| snapshot().run(&world, disk);
+    let whole = before.fork();
+    run(&whole).unwrap();
+    let appended = |k: usize| -> usize {
+        let what = whole.describe(k);
+        what.split_once("append ").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok()).unwrap_or(0)
+    };
+    let appends: Vec<usize> = (0..whole.ops()).filter(|k| appended(*k) > 1 << 19).collect();
+    assert!(appends.len() >= 5, "{appends:?}");
+    for k in appends.into_iter().cycle().take(20) {
+        let disk = before.fork();
+        disk.fill_from(k);
+        let error = run(&disk).unwrap_err().to_string();
+        assert!(error.contains("no space left on the simulated disk"), "{error}");
     }
 }

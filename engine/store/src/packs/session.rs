@@ -238,6 +238,7 @@ impl Session {
                 self.buffer.clear();
                 self.claim.file.truncate(offset).map_err(StoreError::io("truncate", &self.claim.path))?;
                 self.buffer_at = offset;
+                self.handed_over = self.handed_over.min(offset);
             }
         }
         self.sum = sum;

@@ -58,13 +58,14 @@ pub struct Writer<'s> {
 pub(super) struct State {
     session: Option<Box<Session>>,
     bulk: bool,
-    poisoned: bool,
+    /// Why the session ended before its commit.
+    failure: Option<StoreError>,
     known: u64,
 }
 
 impl<'s> Writer<'s> {
     pub(crate) fn new(store: &'s Store) -> Result<Writer<'s>> {
-        let state = State { session: None, bulk: false, poisoned: false, known: 0 };
+        let state = State { session: None, bulk: false, failure: None, known: 0 };
         let (settled, set) = (store.settled()?, store.fresh_set()?);
         Ok(Writer { store, set, settled, effort: RwLock::default(), state: Mutex::new(state) })
     }
@@ -136,8 +137,8 @@ impl<'s> Writer<'s> {
     /// `Io`, `Poisoned`; the store is then as it was.
     pub fn commit(self) -> Result<WriteReport> {
         let mut state = self.lock();
-        if state.poisoned {
-            return Err(StoreError::Poisoned);
+        if let Some(failure) = &state.failure {
+            return Err(failure.again());
         }
         let known = WriteReport { objects_known: state.known, ..WriteReport::default() };
         let Some(session) = state.session.take() else { return Ok(known) };
@@ -175,8 +176,8 @@ impl<'s> Writer<'s> {
         work: impl FnOnce(&mut Session) -> Result<T>,
     ) -> Result<T> {
         let mut state = self.lock();
-        if state.poisoned {
-            return Err(StoreError::Poisoned);
+        if let Some(failure) = &state.failure {
+            return Err(failure.again());
         }
         if state.session.is_none() {
             let vfs = self.store.vfs().as_ref();
@@ -186,8 +187,8 @@ impl<'s> Writer<'s> {
         }
         let Some(session) = state.session.as_mut() else { return Err(StoreError::Poisoned) };
         let done = work(session);
-        if done.is_err() {
-            state.poisoned = true;
+        if let Err(error) = &done {
+            state.failure = Some(error.again());
             if let Some(session) = state.session.take() {
                 publish::take_back(self.store.vfs().as_ref(), *session);
             }

@@ -340,6 +340,7 @@ impl AppendFile for RealFile {
         self.check()?;
         self.file.set_len(len_bytes)?;
         self.len_bytes = len_bytes;
+        self.handed_over = self.handed_over.min(len_bytes);
         Ok(())
     }
 
