@@ -98,7 +98,7 @@ impl Pair<'_> {
 
     fn stored(&self, table: &mut Table) -> Result<()> {
         let theirs = bytes_below(&self.theirs.join(".git/objects"))?;
-        let ours = bytes_below(&self.ours.join(".gemel"))?;
+        let ours = bytes_below(&self.ours.join(".gemel/packs"))?;
         table.row("stored bytes, monorepo", Value::Bytes(ours), Some(Value::Bytes(theirs)), Bar::None)
     }
 

@@ -1,4 +1,5 @@
-//! What a real source tree takes on disk, against git's objects after `git gc`.
+//! What a real source tree takes on disk: packs and their indexes against git's objects after `git gc`. What either
+//! keeps to look at a worktree again (stat cache, index) is left out.
 
 use crate::Result;
 use crate::peers::{Gemel, Git, bytes_below, remove};
@@ -28,7 +29,7 @@ pub(crate) fn measure(
         remove(&dir.join(".git"))?;
         gemel.begin(&dir)?;
         process::run(&mut gemel.command(&dir, &["snapshot"]))?;
-        let ours = bytes_below(&dir.join(".gemel"))?;
+        let ours = bytes_below(&dir.join(".gemel/packs"))?;
         let name =
             tree.file_name().map_or_else(|| tree.display().to_string(), |n| n.to_string_lossy().into_owned());
         let name = format!("stored bytes, {name}");
