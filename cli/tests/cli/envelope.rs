@@ -30,6 +30,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&["man", "DIR/man"], "man"),
 ];
 
+/// Shows QRY-01.
 #[test]
 fn every_command_answers_one_envelope() {
     let sandbox = Sandbox::with_changes();

@@ -2,6 +2,7 @@
 
 use crate::harness::Sandbox;
 
+/// Shows QRY-04.
 #[test]
 fn all_forms_name_the_same_object() {
     let sandbox = Sandbox::with_changes();

@@ -48,6 +48,7 @@ fn colours_on_a_terminal() {
     assert!(!screen(&sandbox, &["log", "--json"], &[]).contains('\x1b'));
 }
 
+/// Shows T-52.
 #[test]
 fn stored_text_cannot_steer_the_screen() {
     let sandbox = Sandbox::new();

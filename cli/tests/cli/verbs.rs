@@ -77,6 +77,7 @@ fn a_dry_run_of_finish_records_nothing() {
     assert!(done.get("dry_run").is_none());
 }
 
+/// Shows QRY-03.
 #[test]
 fn an_unstated_outcome_is_said_to_be_one() {
     let sandbox = Sandbox::with_changes();
@@ -185,6 +186,7 @@ fn fsck_is_clean_and_says_so() {
     assert!(human.starts_with("objects: ") && human.ends_with("repository clean\n"), "{human}");
 }
 
+/// Shows ID-05.
 #[test]
 fn names_move_only_by_force() {
     let sandbox = Sandbox::with_changes();

@@ -68,6 +68,7 @@ fn golden_vectors() {
     assert_eq!(seen, 47);
 }
 
+/// Shows T-01..03, T-07.
 #[test]
 fn negative_lines() {
     let lines = lines("negative/negative.tsv");

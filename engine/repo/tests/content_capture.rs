@@ -83,6 +83,7 @@ fn metadata_is_never_content_at_any_depth() {
     assert_eq!(work.paths(&captured.state), ["d/file", "e/.GIT/x"]);
 }
 
+/// Shows QRY-02.
 #[test]
 fn nested_repositories_are_left_out_and_named_unless_recorded() {
     let mut work = Work::new();
@@ -195,6 +196,7 @@ fn kinds_swap() {
     assert_eq!(work.changes(), ["~c"]);
 }
 
+/// Shows T-49.
 #[test]
 fn what_no_tree_can_hold_is_an_error_naming_the_path() {
     let bad_name = std::ffi::OsStr::from_bytes(b"d/caf\xe9");

@@ -112,6 +112,7 @@ fn into_an_empty_folder_with_everything_kept_in_place() {
     assert_eq!(fs::read_to_string(target.join("changed")).unwrap(), "1");
 }
 
+/// Shows DER-10, T-27.
 #[test]
 fn unrecorded_work_is_refused_and_nothing_happens() {
     let (mut work, first, _) = two_states();
@@ -190,6 +191,7 @@ fn what_is_not_content_stays_or_blocks() {
     assert_eq!(fs::read_to_string(work.path("src/out")).unwrap(), "f");
 }
 
+/// Shows SEC-04, T-16, T-25.
 #[test]
 fn links_are_replaced_and_never_followed() {
     let work = Work::new();
@@ -241,6 +243,7 @@ fn hard_links_are_not_written_through() {
     assert_eq!(fs::read_to_string(elsewhere).unwrap(), "2");
 }
 
+/// Shows T-05, T-26.
 #[test]
 fn metadata_in_disguise_is_never_written() {
     let work = Work::new();
@@ -329,6 +332,7 @@ fn objects_are_looked_for_before_the_first_write() {
 }
 
 /// A tree of 40 levels, each holding the next twice under long names: a million million paths.
+/// Shows SEC-06, T-10.
 #[test]
 fn trees_that_expand_without_end_are_refused() {
     let work = Work::new();

@@ -53,6 +53,7 @@ fn a_healthy_repository() {
 }
 
 /// OBJ-06, RET-05: what is gone by damage and what is gone by policy are told apart.
+/// Shows FAM-05.
 #[test]
 fn missing_and_pruned_references() {
     let life = life();

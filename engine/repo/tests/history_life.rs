@@ -47,6 +47,9 @@ fn init_makes_the_pinned_objects() {
     assert!(matches!(again, gemel_repo::RepoError::AlreadyExists { .. }), "{again}");
 }
 
+/// The whole life S0 -> I1 -> T1 -> C1 -> S1. DER-07: links are those declared, and no others. DER-09: the capture says
+/// that it is coherent. REF-04: all names of the command stand together.
+/// Shows FAM-08, FAM-09, FAM-16.
 #[test]
 fn one_change_from_beginning_to_end() {
     let life = Life::new();
@@ -143,6 +146,7 @@ fn one_change_from_beginning_to_end() {
     assert_eq!(log_names(&life, LogOrder::Head), ["C1"]);
 }
 
+/// DER-08, QRY-05
 #[test]
 fn the_log_tells_where_each_change_belongs() {
     let life = Life::new();
@@ -344,6 +348,7 @@ fn diff_between_states_and_files() {
     assert!(added.entries.is_empty());
 }
 
+/// RET-01, RET-02
 #[test]
 fn gc_plan_keeps_everything_by_default() {
     let life = Life::new();

@@ -106,6 +106,7 @@ fn assert_goes_on(disk: &SimDisk, acknowledged: &[NewObject], context: &str) {
     assert_whole(disk, &[acknowledged, &more].concat(), context);
 }
 
+/// Shows STO-06.
 #[test]
 fn every_crash_leaves_what_was_acknowledged() {
     for sessions in SCENARIOS {

@@ -157,6 +157,7 @@ fn a_damaged_pack_does_not_hide_the_others_nor_stop_writers() {
     assert_eq!(report.objects_ok, objects.len() as u64);
 }
 
+/// Shows STO-05.
 #[test]
 fn an_index_of_another_pack_is_not_used() {
     let (disk, objects) = sample(true);

@@ -100,6 +100,7 @@ proptest! {
     }
 }
 
+/// Shows REF-03.
 #[test]
 fn journal_tells_old_and_new() {
     let disk = fresh();

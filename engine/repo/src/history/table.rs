@@ -265,6 +265,7 @@ mod tests {
         log.finish(objects).0
     }
 
+    /// Shows OBJ-02..05, T-34.
     #[test]
     fn reach_and_cycles() {
         let dag = edges(&[(0, &[1, 2]), (2, &[3]), (1, &[3])], 5);

@@ -156,6 +156,7 @@ mod tests {
         Alike { dir: dir.to_owned(), names: names.iter().map(|&name| name.to_owned()).collect() }
     }
 
+    /// Shows T-50.
     #[test]
     fn found_where_the_file_system_folds_and_only_there() {
         let list = [alike("", &["A", "a", "b"]), alike("d", &["caf\u{e9}", "cafe\u{301}", "x"])];
