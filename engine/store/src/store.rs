@@ -176,7 +176,7 @@ impl Store {
     pub fn stream_blob(&self, id: &Gid, out: &mut dyn Write) -> Result<u64> {
         let set =
             if self.contains(id)? { self.set()? } else { return Err(StoreError::NotFound { id: *id }) };
-        set.stream_blob(id, out)
+        set.stream_blob(self.inner.vfs.as_ref(), id, out)
     }
 
     /// Identities that start with `hex` (lowercase, 0 to 64 digits), ascending, at most `limit`.

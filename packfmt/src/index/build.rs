@@ -1,6 +1,8 @@
 //! Making an index.
 
-use super::{FANOUT_LEN, ForeignRun, HEADER_CHECK_AT, HEADER_LEN, MAGIC, PLACE_LEN, VERSION, prefixes};
+use super::{
+    FANOUT_LEN, ForeignRun, HEADER_CHECK_AT, HEADER_LEN, MAGIC, PLACE_LEN, VERSION, prefixes, rank_width,
+};
 use crate::frame::check_of;
 use crate::{FormatError, Key, Result};
 
@@ -69,7 +71,8 @@ impl IndexBuilder {
         sorted.iter().for_each(|&o| out.extend_from_slice(&self.objects[o as usize].1.pack()));
         let mut ranks = vec![0u32; self.objects.len()];
         (0..).zip(&sorted).for_each(|(rank, &o)| ranks[o as usize] = rank);
-        ranks.iter().for_each(|rank| out.extend_from_slice(&rank.to_le_bytes()));
+        let width = rank_width(count);
+        ranks.iter().for_each(|rank| out.extend_from_slice(&rank.to_le_bytes()[..width]));
         let lists_at = out.len();
         for run in &self.foreign {
             out.extend_from_slice(&run.offset.to_le_bytes());

@@ -21,7 +21,6 @@ pub const VERSION: u32 = 1;
 const DIGEST_LEN: usize = KEY_LEN - 1;
 /// Length of a stored [`Place`] in bytes.
 pub const PLACE_LEN: usize = 6;
-const ORDER_LEN: usize = 4;
 const FANOUT_LEN: usize = 256 * 4;
 const SEGMENT_LEN: usize = 16;
 const DICTIONARY_LEN: usize = 8;
@@ -39,6 +38,11 @@ const CHECKS_AT: usize = PREFIXES_AT + 8;
 const HEADER_CHECK_AT: usize = CHECKS_AT + 4 * 4;
 const HEADER_LEN: usize = HEADER_CHECK_AT + 4;
 const _: () = assert!(HEADER_LEN == 72);
+
+/// Bytes that hold any rank among `objects` objects.
+fn rank_width(objects: u32) -> usize {
+    4 - objects.saturating_sub(1).leading_zeros() as usize / 8
+}
 
 /// Bytes at the end of the covered part that tell packs apart; no mark is shorter.
 const ENDING_BYTES: usize = 16;
@@ -248,8 +252,11 @@ impl Index {
 
     /// The rank of the object with this ordinal.
     pub fn rank_of_ordinal(&self, bytes: &[u8], ordinal: u32) -> Option<u32> {
-        let at = ordinal as usize * ORDER_LEN;
-        let raw: [u8; ORDER_LEN] = bytes.get(self.order.clone())?.get(at..at + ORDER_LEN)?.try_into().ok()?;
+        (ordinal < self.objects).then_some(())?;
+        let width = rank_width(self.objects);
+        let at = ordinal as usize * width;
+        let mut raw = [0; 4];
+        raw[..width].copy_from_slice(bytes.get(self.order.clone())?.get(at..at + width)?);
         Some(u32::from_le_bytes(raw)).filter(|&rank| rank < self.objects)
     }
 
@@ -330,7 +337,7 @@ impl Layout {
         let n = u64::from(objects);
         let digests = section(n * DIGEST_LEN as u64);
         let places = section(n * PLACE_LEN as u64);
-        let order = section(n * ORDER_LEN as u64);
+        let order = section(n * rank_width(objects) as u64);
         let lists = section(
             u64::from(segments) * SEGMENT_LEN as u64 + u64::from(dictionaries) * DICTIONARY_LEN as u64,
         );

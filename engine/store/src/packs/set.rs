@@ -5,6 +5,7 @@ use super::pack::Pack;
 use crate::vfs::Vfs;
 use crate::{Result, StoreError};
 use gemel_object::{EnvelopeHeader, Family, Gid, Limits};
+use gemel_packfmt::frame::Frame;
 use gemel_packfmt::index::Place;
 use gemel_packfmt::{FormatError, Key};
 use std::collections::{BTreeMap, BTreeSet};
@@ -194,37 +195,46 @@ impl PackSet {
         }
     }
 
-    /// Writes the body of a blob to `out`, chunk by chunk.
+    /// Writes the body of a blob to `out`, chunk by chunk. Chunks are read, not mapped: memory stays bounded.
     ///
     /// # Errors
     /// As [`PackSet::read`]; `Source` when `out` fails.
-    pub(crate) fn stream_blob(&self, id: &Gid, out: &mut dyn Write) -> Result<u64> {
+    pub(crate) fn stream_blob(&self, vfs: &dyn Vfs, id: &Gid, out: &mut dyn Write) -> Result<u64> {
         let (pack, place) = self.locate(id.as_bytes()).ok_or_else(|| self.absent(id))?;
         let damage = |detail: String| corrupt(id, pack, place, detail);
+        let mut write = |bytes: &[u8]| out.write_all(bytes).map_err(|source| StoreError::Source { source });
         let found = decode::object(self, pack, place).map_err(|e| damage(e.to_string()))?;
         let Found::Chunks(chunks, total) = found else {
             let bytes = self.read(id)?;
             let body = body_of(&bytes).ok_or_else(|| damage("no envelope".into()))?;
-            out.write_all(body).map_err(|source| StoreError::Source { source })?;
+            write(body)?;
             return Ok(body.len() as u64);
         };
         let mut hasher = blake3::Hasher::new();
         let mut header_len = None;
         for chunk in &chunks {
-            let plain = decode::chunk_plain(chunk).map_err(|e| damage(e.to_string()))?;
+            let plain = read_chunk(vfs, pack, chunk).map_err(|e| damage(e.to_string()))?;
             hasher.update(&plain);
             let skip = match header_len {
                 Some(_) => 0,
                 None => plain.len() - body_of(&plain).ok_or_else(|| damage("no envelope".into()))?.len(),
             };
             header_len.get_or_insert(skip);
-            out.write_all(&plain[skip..]).map_err(|source| StoreError::Source { source })?;
+            write(&plain[skip..])?;
         }
         if Gid::new(id.family(), *hasher.finalize().as_bytes()) != *id {
             return Err(damage("its bytes hash to another identity".into()));
         }
         Ok(total.saturating_sub(header_len.unwrap_or(0) as u64))
     }
+}
+
+/// Plain bytes of a chunk, read from the file instead of through the map its frame was found in.
+fn read_chunk(vfs: &dyn Vfs, pack: &Pack, chunk: &Frame<'_>) -> std::result::Result<Vec<u8>, FormatError> {
+    let cut = FormatError::Cut { what: "chunk", offset: chunk.offset };
+    let len = usize::try_from(chunk.end - chunk.offset).map_err(|_| cut.clone())?;
+    let bytes = vfs.read_range(&pack.path, chunk.offset, len).map_err(|_| cut)?;
+    decode::chunk_plain(&Frame::parse(&bytes, 0)?)
 }
 
 impl PackSet {

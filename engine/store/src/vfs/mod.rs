@@ -128,6 +128,11 @@ pub trait Vfs: Send + Sync + Debug {
     /// # Errors
     /// `NotFound` and any other disk error.
     fn read_from(&self, path: &Path, offset: u64, max_bytes: u64) -> io::Result<Vec<u8>>;
+    /// Reads exactly `len_bytes` at `offset`; the caller has bounded them. Unlike a map it leaves nothing in memory.
+    ///
+    /// # Errors
+    /// `NotFound`, `UnexpectedEof` past the end, and any other disk error.
+    fn read_range(&self, path: &Path, offset: u64, len_bytes: usize) -> io::Result<Vec<u8>>;
     /// Creates a file that must not exist.
     ///
     /// # Errors

@@ -58,6 +58,13 @@ impl Vfs for RealDisk {
         Ok(bytes)
     }
 
+    fn read_range(&self, path: &Path, offset: u64, len_bytes: usize) -> io::Result<Vec<u8>> {
+        let file = open_to_read(path)?;
+        let mut bytes = vec![0; len_bytes];
+        read_exact_at(&file, offset, &mut bytes)?;
+        Ok(bytes)
+    }
+
     fn create_new(&self, path: &Path) -> io::Result<Box<dyn AppendFile>> {
         let file = OpenOptions::new().read(true).append(true).create_new(true).open(path)?;
         Ok(Box::new(RealFile { file, len_bytes: 0, handed_over: 0, poisoned: false }))

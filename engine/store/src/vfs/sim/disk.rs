@@ -33,6 +33,14 @@ impl Vfs for SimDisk {
         Ok(rest.to_vec())
     }
 
+    fn read_range(&self, path: &Path, offset: u64, len_bytes: usize) -> io::Result<Vec<u8>> {
+        let state = self.alive()?;
+        let data = state.contents.bytes(state.contents.inode(path)?)?;
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        let range = start..start.saturating_add(len_bytes);
+        data.get(range).map(<[u8]>::to_vec).ok_or_else(|| ErrorKind::UnexpectedEof.into())
+    }
+
     fn create_new(&self, path: &Path) -> io::Result<Box<dyn AppendFile>> {
         let mut state = self.alive()?;
         let inode = state.create(path)?;
