@@ -8,6 +8,8 @@ mod identities;
 mod looks;
 mod migration;
 mod pages;
+#[cfg(unix)]
+mod processes;
 mod refusals;
 #[cfg(unix)]
 mod terminal;

@@ -5,6 +5,7 @@ use crate::history::nodes::{self, ChangeNode, TrajectoryNode};
 use crate::history::table::{EdgeLog, Table, index, note_refs};
 use gemel_object::families::{Evidence, State};
 use gemel_object::{Family, Gid, Limits, Object};
+use gemel_store::Store;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -81,6 +82,7 @@ impl<'t> Collected<'t> {
 /// Checks everything gathered. `unreadable` are stored objects that do not read, `pruned` those with a tombstone.
 pub(super) fn check(
     collected: Collected<'_>,
+    store: &Store,
     unreadable: &HashSet<Gid>,
     pruned: &HashSet<Gid>,
 ) -> Vec<Problem> {
@@ -88,7 +90,12 @@ pub(super) fn check(
     let (edges, missing) = collected.edges.finish(table.len());
     let nodes = collected.nodes.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut problems = Vec::new();
+    // Packs are listed one after another: what was written meanwhile may be known to one and not to the other.
+    let mut stored: HashMap<Gid, bool> = HashMap::new();
     for (from, to) in missing {
+        if *stored.entry(to).or_insert_with(|| is_stored_now(store, &to)) {
+            continue;
+        }
         let Some(from) = table.id(from) else { continue };
         problems.push(if pruned.contains(&to) {
             let message = format!("{from} refers to {to}, which was pruned under a retention policy");
@@ -119,6 +126,11 @@ pub(super) fn check(
     problems.extend(nodes.changes.values().filter_map(|change| nodes.inconsistency(change)));
     problems.extend(nodes.trajectories.values().flat_map(|version| nodes.gaps(version)));
     problems
+}
+
+/// Whether an object that was not there when the objects were listed is there by now.
+pub(super) fn is_stored_now(store: &Store, id: &Gid) -> bool {
+    store.contains(id).unwrap_or(false)
 }
 
 impl Nodes {

@@ -109,7 +109,7 @@ pub fn run(repo: &Repo, options: &AuditOptions, progress: &dyn Progress) -> Resu
     let report = report?;
     let records = records::Records::read(repo, &table)?;
     let mut problems = report.problems;
-    problems.extend(graph::check(collected, &report.unreadable, &records.pruned));
+    problems.extend(graph::check(collected, store, &report.unreadable, &records.pruned));
     problems.extend(records.problems);
     problems.extend(failures);
     problems.sort_unstable();

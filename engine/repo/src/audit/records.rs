@@ -1,29 +1,31 @@
 //! Refs and local records: what they point to, and whether they read (REF-05, STO-07, STO-08).
 
 use crate::audit::Problem;
+use crate::audit::graph::is_stored_now;
 use crate::history::pending::Pending;
 use crate::history::table::Table;
 use crate::history::workspace::check_workspace_name;
 use crate::names::local;
 use crate::{Repo, Result};
 use gemel_object::Gid;
-use gemel_store::{RefValue, StoreError};
+use gemel_store::{RefValue, Store, StoreError};
 use std::collections::HashSet;
 
 /// What refs and records say.
-pub(super) struct Records {
+pub(super) struct Records<'s> {
+    store: &'s Store,
     pub(super) problems: Vec<Problem>,
     /// Identities with a tombstone.
     pub(super) pruned: HashSet<Gid>,
 }
 
-impl Records {
+impl<'s> Records<'s> {
     /// Looks at every ref and record.
     ///
     /// # Errors
     /// `Io` when the disk fails; damage is a finding.
-    pub(super) fn read(repo: &Repo, table: &Table) -> Result<Records> {
-        let mut records = Records { problems: Vec::new(), pruned: HashSet::new() };
+    pub(super) fn read(repo: &'s Repo, table: &Table) -> Result<Records<'s>> {
+        let mut records = Records { store: repo.store(), problems: Vec::new(), pruned: HashSet::new() };
         let refs = match repo.store().refs() {
             Ok(refs) => refs,
             Err(error @ StoreError::Io { .. }) => return Err(error.into()),
@@ -67,9 +69,9 @@ impl Records {
         Ok(records)
     }
 
-    /// Reports a target that is not stored.
+    /// Reports a target that is not stored: neither when the objects were listed nor now, since others may write.
     fn target(&mut self, table: &Table, name: &str, id: Gid, code: &'static str) {
-        if table.find(&id).is_some() {
+        if table.find(&id).is_some() || is_stored_now(self.store, &id) {
             return;
         }
         self.problems.push(if self.pruned.contains(&id) {
