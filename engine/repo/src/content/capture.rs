@@ -298,9 +298,9 @@ fn is_unchanged(scan: &Scan, root: &Path) -> Result<bool> {
 }
 
 /// Fewer new files than this are no bulk.
-const BULK_FILES: u64 = 1000;
+const BULK_FILES: u64 = 256;
 /// Fewer new bytes than this are no bulk either.
-const BULK_BYTES: u64 = 16 << 20;
+const BULK_BYTES: u64 = 2 << 20;
 /// Bytes of small files read ahead as samples.
 const SAMPLE_BYTES: u64 = 4 << 20;
 /// Files longer than this are no samples.
@@ -326,7 +326,9 @@ fn announce(scan: &Scan, writer: Option<&Writer<'_>>, limits: &Limits) -> Result
         bytes += leaf.stat.size;
         small += if is_sample(leaf) { leaf.stat.size } else { 0 };
     }
-    let Some(writer) = writer.filter(|_| files >= BULK_FILES || bytes >= BULK_BYTES) else {
+    let Some(writer) =
+        writer.filter(|_| files >= BULK_FILES && bytes >= BULK_BYTES || bytes >= 8 * BULK_BYTES)
+    else {
         return Ok(files);
     };
     let step = usize::try_from(small / SAMPLE_BYTES).unwrap_or(usize::MAX).saturating_add(1);
@@ -347,3 +349,6 @@ fn sample(scan: &Scan, number: usize, name: &[u8], leaf: &Leaf, limits: &Limits)
     file.fill(&mut bytes).ok()?;
     Some(bytes)
 }
+
+#[cfg(test)]
+mod tests;
