@@ -321,6 +321,8 @@ fn store_code(error: &StoreError) -> Code {
         | StoreError::Legacy { .. }
         | StoreError::InvalidRefName { .. }
         | StoreError::RefFamily { .. }
+        | StoreError::RefKind { .. }
+        | StoreError::RefConflict { .. }
         | StoreError::BadPrefix { .. }
         | StoreError::InvalidObject { .. } => Code::InvalidArgument,
         StoreError::UnknownVersion { .. }

@@ -113,7 +113,7 @@ fn numbers_are_above_the_counter_and_above_every_name() {
     assert_eq!(error.code(), Code::LimitExceeded, "{error}");
 }
 
-/// A clock that stands still gives the same identities, and the names still differ.
+/// DER-05, ENC-21: a clock that stands still gives the same identities, and the names still differ.
 #[test]
 fn a_pinned_clock() {
     let make = || {

@@ -75,6 +75,7 @@ fn begin() {
     life.begin(other);
 }
 
+/// FAM-12 and every other refusal of `change finish`.
 #[test]
 fn finish() {
     let life = life();

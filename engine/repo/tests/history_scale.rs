@@ -10,6 +10,8 @@ mod history_support;
 
 use gemel_object::families::{NewChange, NewIntent, NewState, NewTrajectory};
 use gemel_object::{Encoded, Gid, Limits, TreeBuilder};
+use gemel_repo::audit;
+use gemel_repo::facts::Silent;
 use gemel_repo::history::{self, BeginOptions, LogOptions, LogOrder};
 use gemel_store::{NewObject, Writer};
 use history_support::{Life, summed};
@@ -143,6 +145,11 @@ fn a_long_history() {
             life.repo.store().refs().unwrap().scan("refs/names/C").unwrap().count()
         });
     }
+    timed("fsck", || {
+        let facts = audit::run(&life.reopen(), &audit::AuditOptions::default(), &Silent).unwrap();
+        assert_eq!(facts.exit_code(), 0, "{:?}", facts.problems.first());
+    });
+    timed("gc --dry-run", || history::gc_plan(&life.reopen(), &Silent).unwrap());
     life.write("a", "unrecorded");
     timed("snapshot", || life.snapshot());
     timed("begin after a snapshot", || life.begin(BeginOptions::default()));

@@ -105,6 +105,8 @@ fn staleness_follows_the_subject() {
     );
 }
 
+/// DER-04: a verdict always has its reasons. FAM-15: the newest version says what is decided; without a decision a
+/// residual is open.
 #[test]
 fn contradiction_and_residuals_decide() {
     let life = Life::new();

@@ -17,7 +17,7 @@ use crate::history::workspace::{Workspace, path_text, record_name};
 use crate::names::{Accept, Allocator, Kind, NewName, resolve_in};
 use crate::{Repo, RepoError, Result};
 use gemel_object::families::{NewChange, NewState, NewTrajectory};
-use gemel_object::{Disclosure, Encoded, Family, Gid, Limits};
+use gemel_object::{Disclosure, Encoded, Family, Gid, Limits, ObjectError};
 use gemel_store::{NewObject, Refs, Transaction, Writer};
 use rayon::prelude::*;
 use std::path::PathBuf;
@@ -415,7 +415,7 @@ impl Built {
             ..NewChange::default()
         }
         .encode(&inputs.limits)
-        .map_err(|source| RepoError::Object { family: Family::Change, source })?;
+        .map_err(|source| too_much(source, operations.len()))?;
         let continued = lineage.trajectory.as_ref().map(|continued| &continued.version);
         let trajectory = NewTrajectory {
             previous: continued.map(|version| version.id),
@@ -433,6 +433,21 @@ impl Built {
         .encode(&inputs.limits)
         .map_err(|source| RepoError::Object { family: Family::Trajectory, source })?;
         Ok((change, trajectory))
+    }
+}
+
+/// A change that refers to more than an object may nearly always has too many operations.
+fn too_much(source: ObjectError, operations: usize) -> RepoError {
+    match source {
+        ObjectError::RefCountExceeded { max, found } => RepoError::Limit {
+            what: format!(
+                "references of a change with {operations} operations (record the files with `gemel snapshot` first, \
+                 then begin the change from there)"
+            ),
+            found,
+            limit: max,
+        },
+        source => RepoError::Object { family: Family::Change, source },
     }
 }
 

@@ -6,9 +6,9 @@ use crate::history::pending::Pending;
 use crate::history::table::{EdgeLog, Edges, Table, index, note_refs};
 use crate::{Repo, Result};
 use gemel_object::families::Config;
-use gemel_object::{DefaultUnknown, Family, Gid, RetentionPolicy};
-use gemel_store::{RefValue, Refs, Store, StoreError};
-use rayon::prelude::*;
+use gemel_object::{DefaultUnknown, EnvelopeHeader, Family, Gid, Limits, RetentionPolicy};
+use gemel_store::{Depth, RefValue, Refs, Store};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Most candidates listed.
 const MAX_LISTED: usize = 1000;
@@ -59,7 +59,7 @@ pub fn gc_plan(repo: &Repo, progress: &dyn Progress) -> Result<GcPlan> {
     let (store, refs) = (repo.store(), repo.store().refs()?);
     let policy = Policy::of(store, &refs)?;
     let table = Table::new(store.ids()?)?;
-    let (edges, absent) = all_edges(store, &table, progress)?;
+    let Pass { edges, absent, sizes } = Pass::over(store, &table, progress)?;
     let roots = roots(&refs)?;
     let reached = edges.reach(table.len(), roots.iter().filter_map(|id| table.find(id)));
     let mut missing: Vec<Gid> = roots.into_iter().filter(|id| table.find(id).is_none()).collect();
@@ -67,7 +67,6 @@ pub fn gc_plan(repo: &Repo, progress: &dyn Progress) -> Result<GcPlan> {
     missing.sort_unstable();
     missing.dedup();
 
-    let sizes = sizes(store, &table)?;
     let evidence_only = only_from_evidence(&table, &edges, &reached);
     let mut rows = [policy.row(0), policy.row(1)];
     let mut candidates = Vec::new();
@@ -172,39 +171,38 @@ fn roots(refs: &Refs) -> Result<Vec<Gid>> {
     Ok(roots)
 }
 
-/// Reads every object but blobs for its references. A damaged object refers to nothing.
-fn all_edges(store: &Store, table: &Table, progress: &dyn Progress) -> Result<(Edges, Vec<(u32, Gid)>)> {
-    let readable: Vec<u32> = (0..)
-        .zip(table.ids())
-        .filter(|(_, id)| id.family() != Family::Blob)
-        .map(|(ordinal, _)| ordinal)
-        .collect();
-    progress.begin(Stage::Reach, Some(readable.len() as u64));
-    let log = EdgeLog::default();
-    let read: Result<(), StoreError> = readable.par_chunks(64).try_for_each(|part| {
-        for ordinal in part {
-            let Some(id) = table.id(*ordinal) else { continue };
-            match store.read(id) {
-                Ok(envelope) => note_refs(table, &log, *ordinal, &envelope, |_| true),
-                Err(StoreError::CorruptObject { .. } | StoreError::CorruptFile { .. }) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        progress.advance(part.len() as u64);
-        Ok(())
-    });
-    progress.end();
-    read?;
-    Ok(log.finish(table.len()))
+/// What one pass over the packs, in the order in which they lie, tells of all objects.
+struct Pass {
+    edges: Edges,
+    /// References to objects that are not stored.
+    absent: Vec<(u32, Gid)>,
+    /// Canonical bytes of each object; 0 for one that does not read.
+    sizes: Vec<u64>,
 }
 
-/// Canonical bytes of each object; 0 for one that does not read.
-fn sizes(store: &Store, table: &Table) -> Result<Vec<u64>> {
-    let size = |id: &Gid| match store.len_bytes(id) {
-        Err(StoreError::CorruptObject { .. } | StoreError::CorruptFile { .. }) => Ok(0),
-        other => Ok(other?),
-    };
-    table.ids().par_iter().map(size).collect()
+impl Pass {
+    /// A damaged object refers to nothing; `fsck` reports it.
+    fn over(store: &Store, table: &Table, progress: &dyn Progress) -> Result<Pass> {
+        progress.begin(Stage::Reach, Some(table.len() as u64));
+        let log = EdgeLog::default();
+        let sizes: Vec<AtomicU64> = (0..table.len()).map(|_| AtomicU64::new(0)).collect();
+        let done = store.verify(Depth::Hashes, &|id, envelope| {
+            progress.advance(1);
+            let Some(ordinal) = table.find(id) else { return };
+            // A long blob is shown by its beginning only; the header tells its length.
+            let size =
+                EnvelopeHeader::read(envelope, &Limits::DEFAULT).map_or(0, |header| header.envelope_len());
+            // An object stored twice is looked at once.
+            let first = sizes.get(index(ordinal)).is_some_and(|slot| slot.swap(size, Ordering::Relaxed) == 0);
+            if first && id.family() != Family::Blob {
+                note_refs(table, &log, ordinal, envelope, |_| true);
+            }
+        });
+        progress.end();
+        done?;
+        let (edges, absent) = log.finish(table.len());
+        Ok(Pass { edges, absent, sizes: sizes.into_iter().map(AtomicU64::into_inner).collect() })
+    }
 }
 
 /// Reachable blobs to which only evidence refers.

@@ -90,7 +90,7 @@ pub(crate) fn rows(
     scope: &Scope,
     required: &BTreeSet<Combination>,
 ) -> Result<Vec<EvidenceRow>> {
-    let mut all: BTreeSet<Gid> = scope.evidence.clone();
+    let mut all: BTreeSet<Gid> = scope.evidence.list().iter().copied().collect();
     all.extend(scope.claims.iter().flat_map(|claim| &claim.node.evidence));
     // Per platform the newest outcome about each subject; per oracle the newest counts.
     type Newest<T> = (Reverse<i64>, Gid, T);
@@ -98,7 +98,6 @@ pub(crate) fn rows(
     let mut platforms: BTreeMap<Platform, BTreeMap<Topic, Newest<Option<EvidenceOutcome>>>> =
         required.iter().map(|combination| (combination.platform.clone(), BTreeMap::new())).collect();
     let mut oracles: BTreeMap<String, Newest<(u64, u64)>> = BTreeMap::new();
-    world.load_evidence(all.iter().copied())?;
     for id in &all {
         let Some(node) = world.evidence(id)? else { continue };
         let age = Reverse(node.created_at_ms);

@@ -9,8 +9,30 @@ use crate::{RepoError, Result};
 use gemel_object::{Family, Gid, TrajectoryOutcome};
 use gemel_store::{RefValue, Refs};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
+
+/// Identities each once, in the order in which they came: that in which they were recorded, mostly, so that reading
+/// them goes through packs from one end to the other.
+#[derive(Debug, Default)]
+pub(crate) struct Ordered {
+    list: Vec<Gid>,
+    seen: HashSet<Gid>,
+}
+
+impl Ordered {
+    fn extend<'a>(&mut self, ids: impl IntoIterator<Item = &'a Gid>) {
+        for id in ids {
+            if self.seen.insert(*id) {
+                self.list.push(*id);
+            }
+        }
+    }
+
+    pub(crate) fn list(&self) -> &[Gid] {
+        &self.list
+    }
+}
 
 /// What the caller asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +81,8 @@ pub(crate) struct Scope {
     pub(crate) superseded: u64,
     /// Newest versions of the residuals in scope, ascending.
     pub(crate) residuals: BTreeMap<Gid, Arc<ResidualNode>>,
-    /// Evidence that the changes in scope declare, ascending.
-    pub(crate) evidence: BTreeSet<Gid>,
+    /// Evidence that the changes in scope declare.
+    pub(crate) evidence: Ordered,
 }
 
 /// A claim at its newest refinement.
@@ -90,37 +112,34 @@ impl Versions {
     ///
     /// # Errors
     /// `Store`, `CorruptObject`.
-    pub(crate) fn gather(
-        world: &mut World<'_>,
-        refs: &Refs,
-        claims: &BTreeSet<Gid>,
-        residuals: &BTreeSet<Gid>,
-    ) -> Result<Versions> {
-        let mut open_claims: Vec<Gid> = claims.iter().copied().collect();
-        let mut open: Vec<Gid> = residuals.iter().copied().collect();
+    fn gather(world: &mut World<'_>, refs: &Refs, declared: &Declared) -> Result<Versions> {
+        let (mut claims, mut residuals) = (Ordered::default(), Ordered::default());
+        claims.extend(declared.claims.list());
+        residuals.extend(declared.residuals.list());
         // `refs/keep` holds versions that never had a name: those of a migrated 0.12 store, or of a peer.
         for prefix in ["refs/names/Cl", "refs/names/R", "refs/keep/claim/", "refs/keep/residual/"] {
             for (_, value) in refs.scan(prefix)? {
                 match value {
-                    Ok(RefValue::Id(id)) if id.family() == Family::Claim => open_claims.push(id),
-                    Ok(RefValue::Id(id)) if id.family() == Family::Residual => open.push(id),
+                    Ok(RefValue::Id(id)) if id.family() == Family::Claim => claims.extend([&id]),
+                    Ok(RefValue::Id(id)) if id.family() == Family::Residual => residuals.extend([&id]),
                     _ => {}
                 }
             }
         }
         let mut versions = Versions::default();
-        world.load_claims(open_claims.iter().copied())?;
-        let mut seen = HashSet::new();
-        while let Some(id) = open_claims.pop() {
+        world.load_claims(claims.list())?;
+        let (mut open, mut seen) = (claims.list, HashSet::new());
+        while let Some(id) = open.pop() {
             if !seen.insert(id) {
                 continue;
             }
             if let Some(older) = world.claim(&id)?.and_then(|claim| claim.supersedes) {
                 versions.successors.entry(older).or_default().push(id);
-                open_claims.push(older);
+                open.push(older);
             }
         }
-        world.load_residuals(open.iter().copied())?;
+        world.load_residuals(residuals.list())?;
+        let mut open = residuals.list;
         while let Some(id) = open.pop() {
             if !versions.residuals.insert(id) {
                 continue;
@@ -222,16 +241,17 @@ pub(crate) fn gather(
     current: Option<&Arc<TrajectoryNode>>,
 ) -> Result<(Scope, Versions)> {
     let declared = Declared::collect(world, refs, kind, current)?;
-    let versions = Versions::gather(world, refs, &declared.claims, &declared.residuals)?;
-    let mut scope = Scope { evidence: declared.evidence, ..Scope::default() };
-    for id in &declared.residuals {
+    let versions = Versions::gather(world, refs, &declared)?;
+    world.load_evidence(declared.evidence.list())?;
+    let mut scope = Scope::default();
+    for id in declared.residuals.list() {
         let newest = versions.newest_residual(world, id)?;
         if let Some(node) = world.residual(&newest)? {
             scope.residuals.insert(newest, node);
         }
     }
     let mut rows: BTreeMap<Gid, ScopedClaim> = BTreeMap::new();
-    for id in &declared.claims {
+    for id in declared.claims.list() {
         let Some(first) = world.claim(id)? else { continue };
         let (node, all, replaced) = versions.newest_claim(world, &first)?;
         if replaced {
@@ -246,15 +266,16 @@ pub(crate) fn gather(
         rows.entry(node.id).or_insert(ScopedClaim { node, versions: all, declared_at });
     }
     scope.claims = rows.into_values().collect();
+    scope.evidence = declared.evidence;
     Ok((scope, versions))
 }
 
 /// What changes and trajectories in scope list.
 #[derive(Default)]
 struct Declared {
-    claims: BTreeSet<Gid>,
-    residuals: BTreeSet<Gid>,
-    evidence: BTreeSet<Gid>,
+    claims: Ordered,
+    residuals: Ordered,
+    evidence: Ordered,
     /// The change that declared each claim: the earliest, then the lowest identity.
     declaring: HashMap<Gid, Gid>,
 }
@@ -292,7 +313,7 @@ impl Declared {
                 continue;
             }
             for claim in &change.claims {
-                declared.claims.insert(*claim);
+                declared.claims.extend([claim]);
                 let rank = (change.created_at_ms, change.id);
                 first.entry(*claim).and_modify(|old| *old = rank.min(*old)).or_insert(rank);
             }

@@ -10,6 +10,9 @@ use rayon::prelude::*;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+/// Objects that one thread reads one after another.
+const TOGETHER: usize = 256;
+
 /// Where an evidence was gathered.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Platform {
@@ -67,18 +70,20 @@ macro_rules! lookup {
             Ok(node)
         }
 
-        /// Reads many at once, on all cores.
+        /// Reads many at once, on all cores. In the order given: what was recorded together lies together.
         ///
         /// # Errors
         /// `Store`, `CorruptObject`.
-        pub(crate) fn $many(&mut self, ids: impl IntoIterator<Item = Gid>) -> Result<()> {
-            let new: HashSet<Gid> = ids.into_iter().filter(|id| !self.$map.contains_key(id)).collect();
+        pub(crate) fn $many(&mut self, ids: &[Gid]) -> Result<()> {
+            let new: Vec<Gid> = ids.iter().copied().filter(|id| !self.$map.contains_key(id)).collect();
             let store = self.store();
-            let read: Vec<(Gid, Option<Arc<$node>>)> = new
-                .into_par_iter()
-                .map(|id| Ok((id, stored(nodes::$name(store, &id))?.map(Arc::new))))
+            let read: Vec<Vec<(Gid, Option<Arc<$node>>)>> = new
+                .par_chunks(TOGETHER)
+                .map(|part| {
+                    part.iter().map(|id| Ok((*id, stored(nodes::$name(store, id))?.map(Arc::new)))).collect()
+                })
                 .collect::<Result<_>>()?;
-            self.$map.extend(read);
+            self.$map.extend(read.into_iter().flatten());
             Ok(())
         }
     };

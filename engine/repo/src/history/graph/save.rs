@@ -36,16 +36,21 @@ impl Graph<'_> {
         let file = self.file();
         let known =
             |num: &Num| self.roots.contains_key(num) || file.is_some_and(|file| file.root(*num).is_some());
-        let open: Vec<(Num, Gid)> = wanted
+        let mut open: Vec<(Num, Gid)> = wanted
             .into_iter()
             .filter(|num| !known(num))
             .filter_map(|num| Some((num, self.id(num)?)))
             .collect();
+        // Numbers follow the walk, and neighbours in history are neighbours in packs.
+        open.sort_unstable();
         let store = self.store;
-        let read: Vec<(Num, Option<Gid>)> = open
-            .into_par_iter()
-            .map(|(num, id)| Ok((num, stored(nodes::root_tree(store, &id))?)))
+        let read: Vec<Vec<(Num, Option<Gid>)>> = open
+            .par_chunks(1024)
+            .map(|part| {
+                part.iter().map(|(num, id)| Ok((*num, stored(nodes::root_tree(store, id))?))).collect()
+            })
             .collect::<Result<_>>()?;
+        let read: Vec<(Num, Option<Gid>)> = read.into_iter().flatten().collect();
         for (num, root) in read {
             let root = root.map(|root| self.intern(&root));
             self.roots.insert(num, root);
