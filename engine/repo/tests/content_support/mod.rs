@@ -29,11 +29,36 @@ pub struct Work {
 
 impl Work {
     pub fn new() -> Work {
+        Work::with_store_at("work/.gemel")
+    }
+
+    /// With the store outside the worktree, where no other program sees it.
+    pub fn apart() -> Work {
+        Work::with_store_at("store")
+    }
+
+    fn with_store_at(place: &str) -> Work {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path().join("work");
         fs::create_dir(&root).unwrap();
-        let store = Store::init(Arc::new(RealDisk::new()), &root.join(".gemel")).unwrap();
+        let store = Store::init(Arc::new(RealDisk::new()), &temp.path().join(place)).unwrap();
         Work { temp, root, store, recorded: None }
+    }
+
+    /// Runs git in the worktree, independent of the machine's configuration.
+    #[allow(clippy::disallowed_methods, reason = "git is the reference these tests compare with")]
+    pub fn git(&self, args: &[&str]) -> Vec<u8> {
+        let output = std::process::Command::new("git")
+            .args(["-c", "core.quotepath=off", "-c", "user.name=a", "-c", "user.email=a@b"])
+            .args(args)
+            .current_dir(&self.root)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("HOME", self.temp.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
     }
 
     pub fn path(&self, path: &str) -> PathBuf {
@@ -157,6 +182,26 @@ impl Work {
         let report = self.checkout(&request)?;
         self.recorded = Some(state);
         Ok(report)
+    }
+}
+
+/// Numbers that look random and are the same for the same seed.
+pub struct Draw(u64);
+
+impl Draw {
+    pub fn new(seed: u64) -> Draw {
+        Draw(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % bound
+    }
+
+    pub fn pick<'a, T: ?Sized>(&mut self, list: &[&'a T]) -> &'a T {
+        list[self.below(list.len())]
     }
 }
 

@@ -2,7 +2,7 @@
 //! repositories, links in place of directories.
 
 use super::CheckoutRequest;
-use super::plan::{Step, leaf, parent};
+use super::plan::{Step, by_dir, leaf};
 use crate::content::delta::Leaf;
 use crate::content::disk::{self, Dir, Kind, Stat};
 use crate::content::error::{ContentError, Result};
@@ -48,24 +48,27 @@ const MAX_LEFTOVERS: usize = 1000;
 impl InTheWay<'_> {
     /// What stands where nothing was known to stand, by position in `write`.
     pub(super) fn look(&self, write: &[String], steps: &[Step]) -> Result<Vec<(usize, Standing)>> {
-        let mut unknown: Vec<usize> = (0..write.len()).filter(|&at| steps[at].replaces.is_none()).collect();
-        unknown.sort_by_key(|&at| parent(&write[at]).unwrap_or_default());
-        let groups: Vec<&[usize]> =
-            unknown.chunk_by(|a, b| parent(&write[*a]) == parent(&write[*b])).collect();
-        let found: Vec<Vec<(usize, Standing)>> =
-            groups.par_iter().map(|group| self.look_in_one(group, write, steps)).collect::<Result<_>>()?;
+        let unknown: Vec<usize> = (0..write.len()).filter(|&at| steps[at].replaces.is_none()).collect();
+        let groups = by_dir(unknown.iter().map(|&at| write[at].as_str()));
+        let found: Vec<Vec<(usize, Standing)>> = groups
+            .par_iter()
+            .map(|(dir, group)| {
+                let group: Vec<usize> = group.iter().map(|&at| unknown[at]).collect();
+                self.look_in_one(dir, &group, write, steps)
+            })
+            .collect::<Result<_>>()?;
         Ok(found.into_iter().flatten().collect())
     }
 
     /// The same for paths of one directory.
     fn look_in_one(
         &self,
+        path: &str,
         group: &[usize],
         write: &[String],
         steps: &[Step],
     ) -> Result<Vec<(usize, Standing)>> {
         let Some(&first) = group.first() else { return Ok(Vec::new()) };
-        let path = parent(&write[first]).unwrap_or_default();
         let dir = match self.root.beneath(path.as_bytes()) {
             Ok(dir) => dir,
             // Everything above is a directory, up to one that is not there.

@@ -215,7 +215,7 @@ struct Needed<'w> {
 
 impl<'w> Needed<'w> {
     fn new(write: &'w [String]) -> Needed<'w> {
-        let dirs = write.iter().flat_map(|path| above(path)).collect();
+        let dirs = dirs_above(write.iter().map(String::as_str));
         Needed { written: write.iter().map(String::as_str).collect(), dirs }
     }
 
@@ -227,6 +227,27 @@ impl<'w> Needed<'w> {
 /// The directories above `path`, nearest first.
 pub(super) fn above(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(parent(path), |dir| parent(dir))
+}
+
+/// All directories above some paths.
+pub(super) fn dirs_above<'p>(paths: impl Iterator<Item = &'p str>) -> HashSet<&'p str> {
+    let mut dirs = HashSet::new();
+    for path in paths {
+        // Once a directory is known, so are those above it.
+        let _ = above(path).take_while(|dir| dirs.insert(*dir)).count();
+    }
+    dirs
+}
+
+/// Positions of `paths` by directory, each group in the order given.
+pub(super) fn by_dir<'p>(paths: impl Iterator<Item = &'p str>) -> Vec<(&'p str, Vec<usize>)> {
+    let mut order: Vec<(&str, usize)> =
+        paths.enumerate().map(|(at, path)| (parent(path).unwrap_or_default(), at)).collect();
+    order.sort_unstable();
+    order
+        .chunk_by(|(a, _), (b, _)| a == b)
+        .map(|group| (group[0].0, group.iter().map(|(_, at)| *at).collect()))
+        .collect()
 }
 
 /// The directory of `path`; none at the root.

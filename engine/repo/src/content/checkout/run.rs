@@ -1,7 +1,7 @@
 //! Carrying a plan out: first what goes, then directories, then files, each step on all cores and each through open
 //! directories, so that no link is followed whatever happens meanwhile.
 
-use super::plan::{CheckoutPlan, above, parent};
+use super::plan::{CheckoutPlan, by_dir, dirs_above, parent};
 use super::write::Written;
 use super::{CheckoutReport, CheckoutRequest, free_name};
 use crate::content::build::{Overlay, build, settle};
@@ -14,7 +14,7 @@ use crate::facts::{Silent, Stage};
 use gemel_store::Store;
 use gemel_store::vfs::FileBytes;
 use rayon::prelude::*;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::io;
 
 /// A plan being carried out.
@@ -83,13 +83,14 @@ impl Run<'_> {
     }
 
     fn remove_files(&self) -> Result<()> {
-        let mut removals: Vec<&(String, Option<Stat>)> = self.plan.removals.iter().collect();
-        removals.sort_by_key(|(path, _)| parent(path).unwrap_or_default());
-        let groups: Vec<_> = removals.chunk_by(|(a, _), (b, _)| parent(a) == parent(b)).collect();
-        groups.par_iter().try_for_each(|group| {
-            let Some((first, _)) = group.first() else { return Ok(()) };
-            let Some(dir) = self.open(parent(first).unwrap_or_default())? else { return Ok(()) };
-            group.iter().try_for_each(|(path, noted)| self.remove_file(&dir, path, noted.as_ref()))
+        let removals = &self.plan.removals;
+        let groups = by_dir(removals.iter().map(|(path, _)| path.as_str()));
+        groups.par_iter().try_for_each(|(dir, group)| {
+            let Some(dir) = self.open(dir)? else { return Ok(()) };
+            group.iter().try_for_each(|&at| {
+                let (path, noted) = &removals[at];
+                self.remove_file(&dir, path, noted.as_ref())
+            })
         })
     }
 
@@ -164,11 +165,10 @@ impl Run<'_> {
     /// Removes directories that lost their last file, unless something is written below them. One that is not empty
     /// stays: it holds what is not content.
     fn remove_emptied(&self) {
-        let kept: BTreeSet<&str> = self.plan.write.iter().flat_map(|path| above(path)).collect();
-        let emptied = self.plan.removals.iter().flat_map(|(path, _)| above(path));
-        let mut emptied: Vec<&str> = emptied.filter(|dir| !kept.contains(dir)).collect();
+        let kept = dirs_above(self.plan.write.iter().map(String::as_str));
+        let emptied = dirs_above(self.plan.removals.iter().map(|(path, _)| path.as_str()));
+        let mut emptied: Vec<&str> = emptied.difference(&kept).copied().collect();
         emptied.sort_unstable_by(|a, b| b.cmp(a));
-        emptied.dedup();
         for path in emptied {
             if let Ok(Some(dir)) = self.open(parent(path).unwrap_or_default()) {
                 let _ = dir.remove_dir(base_name(path).as_bytes());
@@ -178,14 +178,12 @@ impl Run<'_> {
 
     /// Makes the directories that are missing, from the top down.
     fn make_dirs(&self) -> Result<()> {
-        let below = self.plan.write.iter().flat_map(|path| above(path));
-        let empty =
-            self.plan.empty_dirs.iter().flat_map(|dir| std::iter::once(dir.as_str()).chain(above(dir)));
-        let mut dirs: Vec<&str> = below.chain(empty).collect();
-        dirs.sort_unstable();
-        dirs.dedup();
+        let empty = self.plan.empty_dirs.iter().map(String::as_str);
+        let mut dirs = dirs_above(self.plan.write.iter().map(String::as_str).chain(empty.clone()));
+        dirs.extend(empty);
+        let mut dirs: Vec<&str> = dirs.into_iter().collect();
         let depth = |dir: &&str| dir.bytes().filter(|&b| b == b'/').count();
-        dirs.sort_by_key(depth);
+        dirs.sort_by_cached_key(|dir| (depth(dir), *dir));
         for level in dirs.chunk_by(|a, b| depth(a) == depth(b)) {
             level.par_iter().try_for_each(|path| self.make_dir(path))?;
         }

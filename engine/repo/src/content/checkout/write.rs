@@ -1,7 +1,7 @@
 //! Writing files and links. Each is made under a name of its own and then renamed, so that nobody sees half of one.
 
 use super::free_name;
-use super::plan::{Step, body, parent};
+use super::plan::{Step, body, by_dir};
 use super::run::{Run, base_name};
 use crate::content::disk::{self, Dir, Stat};
 use crate::content::error::{ContentError, Result};
@@ -27,22 +27,18 @@ const BATCH: usize = 64;
 impl Run<'_> {
     /// Writes everything, on all cores.
     pub(super) fn write_files(&self) -> Result<Vec<Written>> {
-        let mut order: Vec<usize> = (0..self.plan.write.len()).collect();
-        let dir_of = |position: &usize| parent(&self.plan.write[*position]).unwrap_or_default();
-        order.sort_by(|a, b| dir_of(a).cmp(dir_of(b)));
-        let batches: Vec<&[usize]> =
-            order.chunk_by(|a, b| dir_of(a) == dir_of(b)).flat_map(|group| group.chunks(BATCH)).collect();
+        let groups = by_dir(self.plan.write.iter().map(String::as_str));
+        let batches: Vec<(&str, &[usize])> = groups
+            .iter()
+            .flat_map(|(dir, group)| group.chunks(BATCH).map(move |batch| (*dir, batch)))
+            .collect();
         let written: Vec<Vec<Written>> =
-            batches.par_iter().map(|batch| self.write_batch(batch)).collect::<Result<_>>()?;
+            batches.par_iter().map(|(dir, batch)| self.write_batch(dir, batch)).collect::<Result<_>>()?;
         Ok(written.into_iter().flatten().collect())
     }
 
-    fn write_batch(&self, batch: &[usize]) -> Result<Vec<Written>> {
-        let Some(&first) = batch.first() else { return Ok(Vec::new()) };
-        let path = &self.plan.write[first];
-        let Some(dir) = self.open(parent(path).unwrap_or_default())? else {
-            return Err(ContentError::Changed { path: path.clone() });
-        };
+    fn write_batch(&self, dir: &str, batch: &[usize]) -> Result<Vec<Written>> {
+        let Some(dir) = self.open(dir)? else { return Err(ContentError::Changed { path: dir.to_owned() }) };
         batch
             .iter()
             .map(|&position| {

@@ -1,50 +1,53 @@
 //! Comparing lines, at a cost that no input drives up (T-55).
 
+use super::bounded::{self, Change};
 use super::{Hunk, Line, LineStat};
 use imara_diff::{Algorithm, Diff, InternedInput};
 use std::ops::Range;
 
-/// Up to this many differing lines on both sides together the histogram is worth its cost, which can grow with the
-/// square of their number. Beyond, Myers with its cut-offs gives an answer in about linear time.
-const MAX_HISTOGRAM_LINES: usize = 100_000;
+/// Up to this many differing lines on both sides together the histogram is worth its cost, which for lines that repeat
+/// a lot grows with the square of their number.
+const MAX_HISTOGRAM_LINES: usize = 40_000;
 
 /// The hunks that turn `old` into `new`, with `context` lines around changes.
 pub(super) fn hunks(old: &[u8], new: &[u8], context: u32) -> Vec<Hunk> {
-    let diff = diff(old, new);
+    let changes = changes(old, new);
     let sides = Sides { old: line_starts(old), new: line_starts(new), context };
-    let mut hunks = Vec::new();
-    let mut group: Vec<imara_diff::Hunk> = Vec::new();
-    for change in diff.hunks() {
-        let far =
-            |last: &imara_diff::Hunk| change.before.start - last.before.end > sides.context.saturating_mul(2);
-        if group.last().is_some_and(far) {
-            hunks.push(sides.hunk(&group));
-            group.clear();
-        }
-        group.push(change);
-    }
-    if !group.is_empty() {
-        hunks.push(sides.hunk(&group));
-    }
-    hunks
+    let far = |a: &Change, b: &Change| b.before.start - a.before.end > context.saturating_mul(2);
+    changes.chunk_by(|a, b| !far(a, b)).map(|group| sides.hunk(group)).collect()
 }
 
 /// Lines only on one of the sides.
 pub(super) fn count(old: &[u8], new: &[u8]) -> LineStat {
-    let diff = diff(old, new);
-    LineStat { added: diff.count_additions().into(), removed: diff.count_removals().into(), binary: false }
+    let mut stat = LineStat::default();
+    for change in changes(old, new) {
+        stat.removed += change.before.len() as u64;
+        stat.added += change.after.len() as u64;
+    }
+    stat
 }
 
-fn diff(old: &[u8], new: &[u8]) -> Diff {
+fn changes(old: &[u8], new: &[u8]) -> Vec<Change> {
     let input = InternedInput::new(old, new);
-    let common = |pairs: &mut dyn Iterator<Item = bool>| pairs.take_while(|same| *same).count();
-    let front = common(&mut input.before.iter().zip(&input.after).map(|(a, b)| a == b));
-    let back = common(&mut input.before.iter().rev().zip(input.after.iter().rev()).map(|(a, b)| a == b));
-    let differing = (input.before.len() + input.after.len()).saturating_sub(2 * (front + back));
-    let algorithm = if differing <= MAX_HISTOGRAM_LINES { Algorithm::Histogram } else { Algorithm::Myers };
-    let mut diff = Diff::compute(algorithm, &input);
+    let (before, after) = (input.before.as_slice(), input.after.as_slice());
+    let front = before.iter().zip(after).take_while(|(a, b)| a == b).count();
+    let (rest_before, rest_after) = (before.split_at(front).1, after.split_at(front).1);
+    let back = rest_before.iter().rev().zip(rest_after.iter().rev()).take_while(|(a, b)| a == b).count();
+    let (middle_before, middle_after) =
+        (rest_before.split_at(rest_before.len() - back).0, rest_after.split_at(rest_after.len() - back).0);
+    if middle_before.len() + middle_after.len() > MAX_HISTOGRAM_LINES {
+        let skipped = u32::try_from(front).unwrap_or(u32::MAX);
+        let mut changes = bounded::changes(middle_before, middle_after, input.interner.num_tokens());
+        for change in &mut changes {
+            for range in [&mut change.before, &mut change.after] {
+                *range = range.start + skipped..range.end + skipped;
+            }
+        }
+        return changes;
+    }
+    let mut diff = Diff::compute(Algorithm::Histogram, &input);
     diff.postprocess_lines(&input);
-    diff
+    diff.hunks().map(|hunk| Change { before: hunk.before, after: hunk.after }).collect()
 }
 
 /// Where each line begins, and where the last one ends.
@@ -65,7 +68,7 @@ struct Sides {
 
 impl Sides {
     /// One hunk around changes that lie close together.
-    fn hunk(&self, changes: &[imara_diff::Hunk]) -> Hunk {
+    fn hunk(&self, changes: &[Change]) -> Hunk {
         let (Some(first), Some(last)) = (changes.first(), changes.last()) else {
             return Hunk { old_start: 0, old_len: 0, new_start: 0, new_len: 0, lines: Vec::new() };
         };

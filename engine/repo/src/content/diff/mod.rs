@@ -1,5 +1,6 @@
 //! Differences between two versions of a file: facts, and their rendering in Git's patch format.
 
+mod bounded;
 mod lines;
 mod patch;
 
