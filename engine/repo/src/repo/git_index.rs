@@ -5,7 +5,7 @@
 //! that does not read is Git's problem and tracks nothing here.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// Longest path accepted from an index.
@@ -56,7 +56,7 @@ fn search(index: &Path, prefix: &[u8]) -> Option<String> {
 }
 
 /// `None` when the bytes are no index with names of this length; else the first offending path, if any.
-fn first_below(mut input: impl Read, oid_len: usize, prefix: &[u8]) -> Option<Option<String>> {
+fn first_below(mut input: impl BufRead, oid_len: usize, prefix: &[u8]) -> Option<Option<String>> {
     let mut header = [0; 12];
     input.read_exact(&mut header).ok()?;
     let word = |at: usize| header.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes);
@@ -79,7 +79,7 @@ fn first_below(mut input: impl Read, oid_len: usize, prefix: &[u8]) -> Option<Op
 }
 
 /// Reads one entry; `name` holds the previous path and then this one.
-fn read_entry(input: &mut impl Read, oid_len: usize, version: u32, name: &mut Vec<u8>) -> Option<()> {
+fn read_entry(input: &mut impl BufRead, oid_len: usize, version: u32, name: &mut Vec<u8>) -> Option<()> {
     let mut stat = [0; 40];
     let mut oid_and_flags = [0; 34];
     let rest = oid_and_flags.get_mut(..oid_len + 2)?;
@@ -116,16 +116,10 @@ fn has_length(flags: u16, name: &[u8]) -> Option<()> {
 }
 
 /// Appends bytes up to a NUL.
-fn read_text(input: &mut impl Read, name: &mut Vec<u8>) -> Option<()> {
-    loop {
-        let mut byte = [0];
-        input.read_exact(&mut byte).ok()?;
-        match byte[0] {
-            0 => return (!name.is_empty()).then_some(()),
-            other if name.len() < MAX_PATH_BYTES => name.push(other),
-            _ => return None,
-        }
-    }
+fn read_text(input: &mut impl BufRead, name: &mut Vec<u8>) -> Option<()> {
+    let room = u64::try_from(MAX_PATH_BYTES.checked_sub(name.len())?).ok()?;
+    input.by_ref().take(room).read_until(0, name).ok()?;
+    (name.pop()? == 0 && !name.is_empty()).then_some(())
 }
 
 /// The variable-width integer of version 4.
