@@ -1,5 +1,7 @@
 //! Objects through packs: what goes in comes out, whatever the form it is stored in.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use gemel_object::{Family, Gid, Limits, Mode, ObjectBuilder, blob_envelope, tree_envelope};
 use gemel_store::vfs::real::RealDisk;
 use gemel_store::{Depth, NewObject, Store, StoreError, WriteReport, Writer};
@@ -252,11 +254,26 @@ fn writers_work_beside_each_other_and_readers_see_them() {
                     let writer = store.writer().unwrap();
                     let object = blob(&text((n * 100 + round) as u64 + 1, 50));
                     writer.put(object.clone()).unwrap();
-                    commit(&store, writer);
+                    commit(store, writer);
                     assert_eq!(reader.read(&object.id).unwrap(), object.bytes);
                 }
             });
         }
     });
     assert_eq!(clean(&reader), 160);
+}
+
+/// A session that makes its first pack may be writing the index of it: whoever tidies up leaves both alone.
+#[test]
+fn leftovers_are_removed_only_when_nobody_works_at_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = store(dir.path());
+    let packs = dir.path().join(".gemel/packs");
+    let writer = store.writer().unwrap();
+    writer.put(blob(b"at work")).unwrap();
+    std::fs::write(packs.join("tmp-1-2"), b"half an index").unwrap();
+    assert_eq!(store.remove_leftovers().unwrap(), [] as [std::path::PathBuf; 0]);
+    commit(&store, writer);
+    assert_eq!(store.remove_leftovers().unwrap(), [packs.join("tmp-1-2")]);
+    clean(&store);
 }

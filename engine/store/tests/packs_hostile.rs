@@ -1,5 +1,7 @@
 //! Packs and indexes damaged from outside (T-04, T-08, T-11, T-14, T-54): right bytes or an error, never anything else.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use gemel_object::{Family, Gid, Limits, Mode, ObjectBuilder, blob_envelope, tree_envelope};
 use gemel_packfmt::codec::{Aid, deflate};
 use gemel_packfmt::frame::{self, Kind, Method};

@@ -77,6 +77,9 @@ impl Vfs for Counting {
     fn read_from(&self, path: &Path, offset: u64, max_bytes: u64) -> io::Result<Vec<u8>> {
         self.reading().read_from(path, offset, max_bytes).map(|bytes| self.counted(bytes))
     }
+    fn read_range(&self, path: &Path, offset: u64, len_bytes: usize) -> io::Result<Vec<u8>> {
+        self.reading().read_range(path, offset, len_bytes).map(|bytes| self.counted(bytes))
+    }
     fn create_new(&self, path: &Path) -> io::Result<Box<dyn AppendFile>> {
         self.disk.create_new(path)
     }

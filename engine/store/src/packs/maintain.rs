@@ -35,13 +35,14 @@ pub(crate) fn remove_leftovers(store: &Store) -> Result<Vec<PathBuf>> {
     let (vfs, dir) = (store.vfs().as_ref(), store.packs_dir());
     let lock = dir.join(LOCK_NAME);
     let _guard = vfs.lock(&lock).map_err(StoreError::io("lock", &lock))?;
-    let mut removed = Vec::new();
+    let (mut removed, mut begun) = (Vec::new(), false);
     let entries = vfs.list(dir).map_err(StoreError::io("list", dir))?;
     for entry in &entries {
         let path = dir.join(&entry.name);
         if let Some(number) = number_of(&entry.name, NEW_SUFFIX) {
-            if claim::remove_if_dead(vfs, &path, number)? {
-                removed.push(path);
+            match claim::remove_if_dead(vfs, &path, number)? {
+                true => removed.push(path),
+                false => begun = true,
             }
             continue;
         }
@@ -52,6 +53,7 @@ pub(crate) fn remove_leftovers(store: &Store) -> Result<Vec<PathBuf>> {
         // An index is written in the time it takes to sync it; sessions that do so hold the lock of their pack only,
         // so a temporary file is removed when no pack is being worked at.
         let abandoned = entry.name.starts_with("tmp-")
+            && !begun
             && store
                 .fresh_set()?
                 .packs
