@@ -81,8 +81,8 @@ pub(crate) struct Case {
     pub(crate) command: Command,
     /// Of the images that differ, every how many are followed by further commands.
     pub(crate) stride: usize,
-    /// Files that prove that the command takes the way it is named after: packs, ref tables.
-    pub(crate) files: (usize, usize),
+    /// Files that prove that the command takes the way it is named after: packs, indexes, ref tables.
+    pub(crate) files: (usize, usize, usize),
 }
 
 pub(crate) fn snapshot() -> Command {
@@ -140,17 +140,15 @@ fn with_full_journal(disk: &SimDisk, world: &World) -> SimDisk {
     disk.fork()
 }
 
-/// Enough files that they make a pack of their own.
-pub(crate) fn write_many(world: &World, files: usize) {
-    for n in 0..files {
-        world.write(&format!("many/{:02}/{n}.txt", n % 40), &format!("file {n}\n"));
+/// A change begun, a full journal, and so many new files that an index is written; with `lines` enough of each that
+/// they make a pack of their own.
+fn bulk(lines: usize) -> (World, SimDisk) {
+    let (world, disk) = begun();
+    for n in 0..2100 {
+        world.write(&format!("many/{:02}/{n}.txt", n % 40), &format!("file {n}\n").repeat(lines));
     }
     world.settle();
-}
-
-fn bulk() -> (World, SimDisk) {
-    let (world, disk) = edited();
-    write_many(&world, 2100);
+    let disk = with_full_journal(&disk, &world);
     (world, disk)
 }
 
@@ -213,28 +211,22 @@ pub(crate) fn cases() -> Vec<Case> {
     };
     let (into_world, into_disk, into_options) = into;
     let bulky = |name, files, made, command| Case { stride: 12, ..case(name, files, made, command) };
-    let bulk_folding = {
-        let (world, disk) = bulk();
-        begin().run(&world, &disk).unwrap();
-        let disk = with_full_journal(&disk.fork(), &world);
-        (world, disk)
-    };
     vec![
-        Case { stride: 3, ..case("init", (1, 0), World::new(), Command::Init) },
-        case("first snapshot", (1, 0), first(), snapshot()),
-        case("snapshot after edits", (1, 0), edited(), snapshot()),
-        case("snapshot of another workspace", (1, 0), (other, other_disk), Command::Snapshot(options)),
-        case("begin", (1, 0), edited(), begin()),
-        case("finish", (1, 0), begun(), finish()),
-        case("abort", (1, 0), begun(), Command::Abort),
-        case("checkout", (1, 0), checkout, Command::Checkout(to_first)),
-        case("checkout beside", (1, 0), (into_world, into_disk), Command::Checkout(into_options)),
-        case("name", (1, 0), edited(), Command::Name(name)),
-        case("removal of a workspace", (1, 0), removal, Command::RemoveWorkspace("agent")),
-        case("finish that folds", (1, 1), folding(), finish()),
-        bulky("bulk snapshot", (2, 0), bulk(), snapshot()),
+        Case { stride: 3, ..case("init", (1, 0, 0), World::new(), Command::Init) },
+        case("first snapshot", (1, 0, 0), first(), snapshot()),
+        case("snapshot after edits", (1, 0, 0), edited(), snapshot()),
+        case("snapshot of another workspace", (1, 0, 0), (other, other_disk), Command::Snapshot(options)),
+        case("begin", (1, 0, 0), edited(), begin()),
+        case("finish", (1, 0, 0), begun(), finish()),
+        case("abort", (1, 0, 0), begun(), Command::Abort),
+        case("checkout", (1, 0, 0), checkout, Command::Checkout(to_first)),
+        case("checkout beside", (1, 0, 0), (into_world, into_disk), Command::Checkout(into_options)),
+        case("name", (1, 0, 0), edited(), Command::Name(name)),
+        case("removal of a workspace", (1, 0, 0), removal, Command::RemoveWorkspace("agent")),
+        case("finish that folds", (1, 0, 1), folding(), finish()),
+        bulky("finish of many files, which folds", (1, 1, 1), bulk(1), finish()),
         // It has spent its syncs on a pack; the next command folds.
-        bulky("bulk finish that does not fold", (2, 0), bulk_folding, finish()),
+        bulky("bulk snapshot, which leaves folding to others", (2, 1, 0), bulk(110), snapshot()),
     ]
 }
 

@@ -55,7 +55,8 @@ pub(crate) fn complete(case: &Case) -> (SimDisk, Change) {
     command.run(world, &disk).unwrap_or_else(|e| panic!("{name}: {e}"));
     let new = world.dump(&disk, name);
     assert_ne!(old, new, "{name}");
-    assert_eq!((count_files(&disk, "pack"), count_files(&disk, "table")), *files, "{name}");
+    let [packs, indexes, tables] = ["pack", "idx", "table"].map(|kind| count_files(&disk, kind));
+    assert_eq!((packs, indexes, tables), *files, "{name}");
     world.check_whole(&disk, name);
     (disk, Change { old, new })
 }
