@@ -110,6 +110,10 @@ impl Work {
             writer.commit()?;
             captured
         };
+        // What no ref transaction has followed may not be durable, and is not taken for stored.
+        let mut transaction = self.store.transaction()?;
+        transaction.set(format!("refs/names/{}", captured.state), captured.state);
+        transaction.commit("test", 0)?;
         self.recorded = Some(captured.state);
         Ok(captured)
     }

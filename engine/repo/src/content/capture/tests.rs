@@ -129,11 +129,11 @@ fn files_in_motion_are_recorded_all_the_same() {
                     .unwrap()
                     .write_all(b"more")
                     .unwrap();
-                if round % 50 == 0 {
+                if round.is_multiple_of(50) {
                     fs::File::options().write(true).open(root.join("short")).unwrap().set_len(3).unwrap();
                     fs::write(root.join(format!("new{}", round % 4)), "n").unwrap();
                 }
-                if round % 70 == 0 {
+                if round.is_multiple_of(70) {
                     let _ = fs::remove_file(root.join(format!("new{}", round % 4)));
                 }
             }

@@ -1,6 +1,6 @@
 //! Looking at one directory.
 
-use super::cache::{CachedDir, CachedEntry, DirFlags, StatCache};
+use super::cache::{CachedDir, DirFlags, StatCache};
 use super::is_racy;
 use super::node::{Content, Leaves};
 use super::recorded::{self, Beside};
@@ -152,24 +152,37 @@ impl Look<'_> {
 
     /// Compares the entries of a cached directory with what is there now.
     fn compared(&self, site: &Site<'_>, cached: &CachedDir<'_>, seen: &mut Seen) -> Result<Compared> {
+        if cached.entries().len() < WIDE && self.is_same(site, cached, seen)? {
+            return Ok(Compared::Same);
+        }
         let names: Vec<&[u8]> = cached.entries().map(|entry| entry.name()).collect();
         let stats = self.stats_of(site, &names)?;
         stats.iter().flatten().for_each(|stat| seen.observe(stat));
-        let is_same = |entry: &CachedEntry<'_>, stat: &Stat| self.unchanged(&entry.stat(), stat);
-        if cached.entries().zip(&stats).all(|(entry, stat)| stat.is_some_and(|stat| is_same(&entry, &stat))) {
-            return Ok(Compared::Same);
-        }
-        let mut leaves = Leaves::default();
+        let (mut leaves, mut same) = (Leaves::default(), true);
         for (entry, stat) in cached.entries().zip(&stats) {
             match stat {
-                Some(stat) if is_same(&entry, stat) => leaves.push_known(entry.name(), *stat, entry.blob()),
+                Some(stat) if self.unchanged(&entry.stat(), stat) => {
+                    leaves.push_known(entry.name(), *stat, entry.blob());
+                }
                 Some(stat) if stat.kind.is_leaf() && stat.size <= self.max_file => {
                     leaves.push_pending(entry.name(), *stat, Some(entry.blob()));
+                    same = false;
                 }
                 _ => return Ok(Compared::Otherwise),
             }
         }
-        Ok(Compared::Differs(leaves))
+        Ok(if same { Compared::Same } else { Compared::Differs(leaves) })
+    }
+
+    /// Whether nothing differs, which is by far the commonest answer and worth a way without lists.
+    fn is_same(&self, site: &Site<'_>, cached: &CachedDir<'_>, seen: &mut Seen) -> Result<bool> {
+        for entry in cached.entries() {
+            match self.stat_of(site, entry.name())? {
+                Some(stat) if self.unchanged(&entry.stat(), &stat) => seen.observe(&stat),
+                _ => return Ok(false),
+            }
+        }
+        Ok(true)
     }
 
     /// Lists a directory and applies the rules.

@@ -11,13 +11,14 @@ mod recorded;
 mod save;
 
 pub(crate) use cache::{CachedDir, DirFlags, StatCache};
+use node::path_to;
 pub(crate) use node::{Content, Leaf, Leaves, Node, path_of};
 pub(crate) use recorded::decode_tree;
 pub(crate) use save::load;
 
 use crate::content::capture::{Omission, OmissionReason};
 use crate::content::delta::ObjectSource;
-use crate::content::disk::{self, Dir, Stat, change_time_of};
+use crate::content::disk::{Dir, Stat, change_time_of};
 use crate::content::error::{ContentError, Result};
 use crate::content::ignore::{RuleId, Rules};
 use gemel_object::{Gid, Limits, blob_header};
@@ -179,7 +180,7 @@ pub(crate) fn scan(request: ScanRequest<'_>) -> Result<Scan> {
 }
 
 fn path_of_task(nodes: &[Node], task: &Task) -> Vec<u8> {
-    if nodes.is_empty() { Vec::new() } else { disk::join(&path_of(nodes, task.parent), &task.found.name) }
+    if nodes.is_empty() { Vec::new() } else { path_to(nodes, task.parent, &task.found.name) }
 }
 
 /// A time before now, from what the file system says of changes made before: the root, and the store beside it if it

@@ -135,12 +135,28 @@ impl Leaves {
 
 /// The path of directory `number`, below the root.
 pub(crate) fn path_of(nodes: &[Node], number: usize) -> Vec<u8> {
-    let mut chain = Vec::new();
-    let mut at = number;
-    while at != 0 {
-        chain.push(nodes[at].name.as_slice());
-        at = nodes[at].parent;
+    path_to(nodes, number, &[])
+}
+
+/// The path of `name` in directory `number`; that of the directory itself when there is no name.
+pub(crate) fn path_to(nodes: &[Node], number: usize, name: &[u8]) -> Vec<u8> {
+    let chain =
+        || std::iter::successors(Some(number), |&at| Some(nodes[at].parent)).take_while(|&at| at != 0);
+    let len = chain().map(|at| nodes[at].name.len() + 1).sum::<usize>() + name.len();
+    let mut path = vec![0; len];
+    let mut end = len;
+    let mut put = |part: &[u8]| {
+        path[end - part.len()..end].copy_from_slice(part);
+        end -= part.len();
+    };
+    put(name);
+    for at in chain() {
+        // After the last name stands a slash only when another follows.
+        if at != number || !name.is_empty() {
+            put(b"/");
+        }
+        put(&nodes[at].name);
     }
-    chain.reverse();
-    chain.join(&b'/')
+    path.drain(..end);
+    path
 }
