@@ -1,16 +1,15 @@
 //! What stands where a checkout wants to write, besides the content it knows of: ignored files, configuration, nested
 //! repositories, links in place of directories.
 
-use super::CheckoutRequest;
 use super::plan::{Step, by_dir, leaf};
 use crate::content::delta::Leaf;
 use crate::content::disk::{self, Dir, Kind, Stat};
 use crate::content::error::{ContentError, Result};
 use crate::content::read::{HashOnly, Reader};
-use gemel_object::blob_header;
+use gemel_object::{Limits, blob_header};
 use gemel_store::Store;
 use rayon::prelude::*;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::path::Path;
 
@@ -37,9 +36,11 @@ pub(super) struct InTheWay<'a> {
     pub(super) root: &'a Dir,
     pub(super) target: &'a Path,
     pub(super) store: &'a Store,
-    pub(super) request: &'a CheckoutRequest<'a>,
+    pub(super) limits: &'a Limits,
     /// Paths that are removed anyway.
     pub(super) gone: &'a BTreeSet<String>,
+    /// Their inodes: where names are folded, what is to be removed can be met under the name to be written.
+    pub(super) gone_inodes: &'a HashSet<u64>,
 }
 
 /// Files named as being in the way of one path; to refuse, these are enough.
@@ -85,6 +86,9 @@ impl InTheWay<'_> {
             let name = whole.get(path.len()..).unwrap_or_default().trim_start_matches('/').as_bytes();
             let stat = dir.stat(name).map_err(|error| self.failed("stat", whole, error))?;
             let Some(stat) = stat else { continue };
+            if stat.kind.is_leaf() && self.gone_inodes.contains(&stat.ino) {
+                continue;
+            }
             let standing = match stat.kind {
                 Kind::Directory => self.tree(whole)?,
                 _ if self.is_same(&dir, name, path, &stat, leaf(&steps[at]))? => Standing::Same,
@@ -142,7 +146,7 @@ impl InTheWay<'_> {
 
     /// Whether a file or link is already what would be written.
     fn is_same(&self, dir: &Dir, name: &[u8], path: &str, stat: &Stat, wanted: Leaf) -> Result<bool> {
-        let limits = self.request.limits;
+        let limits = self.limits;
         if stat.kind.mode() != Some(wanted.0) {
             return Ok(false);
         }

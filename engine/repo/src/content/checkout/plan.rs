@@ -153,58 +153,78 @@ impl CheckoutPlan {
         request: &CheckoutRequest<'_>,
         unrecorded: &HashSet<String>,
     ) -> Result<()> {
-        let mut obstacles = BTreeSet::new();
-        let mut protected = BTreeSet::new();
-        let mut clear = BTreeSet::new();
-        let mut unneeded = HashSet::new();
-        let mut remove: BTreeSet<String> = self.removals.iter().map(|(path, _)| path.clone()).collect();
+        let mut met = Met::default();
+        met.remove.extend(self.removals.iter().map(|(path, _)| path.clone()));
         let replaced = self.write.iter().zip(&self.steps).filter(|(_, step)| step.replaces.is_some());
-        for path in self.removals.iter().map(|(path, _)| path).chain(replaced.map(|(path, _)| path)) {
-            if unrecorded.contains(path) && !is_left_behind(path) {
-                obstacles.insert(path.clone());
+        let touched = self.removals.iter().map(|(path, _)| path).chain(replaced.map(|(path, _)| path));
+        met.obstacles
+            .extend(touched.filter(|path| unrecorded.contains(*path) && !is_left_behind(path)).cloned());
+        let inodes = self.removals.iter().filter_map(|(_, stat)| stat.map(|stat| stat.ino));
+        let standing = match &self.have {
+            None => Vec::new(),
+            Some(have) => InTheWay {
+                root: &have.root,
+                target: request.target,
+                store,
+                limits: request.limits,
+                gone: &met.remove,
+                gone_inodes: &inodes.filter(|ino| *ino != 0).collect(),
             }
+            .look(&self.write, &self.steps)?,
+        };
+        for (at, standing) in standing {
+            let Some((path, step)) = self.write.get(at).zip(self.steps.get_mut(at)) else { continue };
+            met.take(at, path, step, standing);
         }
-        if let Some(have) = &self.have {
-            let way =
-                InTheWay { root: &have.root, target: request.target, store, request, gone: &remove.clone() };
-            for (at, standing) in way.look(&self.write, &self.steps)? {
-                let path = &self.write[at];
-                match standing {
-                    Standing::Same => drop(unneeded.insert(at)),
-                    Standing::Leaf(stat) => {
-                        self.steps[at].replaces = Some(stat);
-                        obstacles.insert(path.clone());
-                    }
-                    Standing::Above(above) => {
-                        obstacles.insert(above.clone());
-                        remove.insert(above.clone());
-                        clear.insert(above);
-                    }
-                    Standing::Tree { leftovers, metadata } => {
-                        clear.insert(path.clone());
-                        remove.extend(leftovers.iter().cloned());
-                        obstacles.extend(leftovers);
-                        protected.extend(metadata);
-                    }
-                }
-            }
-        }
-        let mut at = 0;
-        self.write.retain(|_| {
-            at += 1;
-            !unneeded.contains(&(at - 1))
-        });
-        at = 0;
-        self.steps.retain(|_| {
-            at += 1;
-            !unneeded.contains(&(at - 1))
-        });
-        self.remove = remove.into_iter().collect();
-        self.obstacles = obstacles.into_iter().collect();
-        self.protected = protected.into_iter().collect();
-        self.clear = clear.into_iter().collect();
+        keep_others(&mut self.write, &met.unneeded);
+        keep_others(&mut self.steps, &met.unneeded);
+        self.remove = met.remove.into_iter().collect();
+        self.obstacles = met.obstacles.into_iter().collect();
+        self.protected = met.protected.into_iter().collect();
+        self.clear = met.clear.into_iter().collect();
         Ok(())
     }
+}
+
+/// What was met on the disk.
+#[derive(Default)]
+struct Met {
+    remove: BTreeSet<String>,
+    obstacles: BTreeSet<String>,
+    protected: BTreeSet<String>,
+    clear: BTreeSet<String>,
+    /// Steps that have nothing to do.
+    unneeded: HashSet<usize>,
+}
+
+impl Met {
+    /// Takes in what stands at the path of step `at`.
+    fn take(&mut self, at: usize, path: &str, step: &mut Step, standing: Standing) {
+        match standing {
+            Standing::Same => drop(self.unneeded.insert(at)),
+            Standing::Leaf(stat) => {
+                step.replaces = Some(stat);
+                self.obstacles.insert(path.to_owned());
+            }
+            Standing::Above(above) => {
+                self.obstacles.insert(above.clone());
+                self.remove.insert(above.clone());
+                self.clear.insert(above);
+            }
+            Standing::Tree { leftovers, metadata } => {
+                self.clear.insert(path.to_owned());
+                self.remove.extend(leftovers.iter().cloned());
+                self.obstacles.extend(leftovers);
+                self.protected.extend(metadata);
+            }
+        }
+    }
+}
+
+/// Drops the elements at `positions`.
+fn keep_others<T>(list: &mut Vec<T>, positions: &HashSet<usize>) {
+    let mut at = 0..;
+    list.retain(|_| at.next().is_none_or(|at| !positions.contains(&at)));
 }
 
 /// Which paths the written ones cannot exist beside.

@@ -416,7 +416,7 @@ fn read_small(dir: &Dir, name: &[u8]) -> Option<Vec<u8>> {
 /// The rules of `.git/info/exclude`, where `root` is a Git worktree; for a linked worktree those of the repository it
 /// belongs to.
 pub(super) fn exclude_rules(root: &Dir, root_path: &Path) -> Option<Vec<u8>> {
-    if let Ok(info) = root.beneath(b".git/info") {
+    if let Ok(info) = Dir::open_root(&root_path.join(".git/info")) {
         return read_small(&info, b"exclude");
     }
     let pointer = read_small(root, b".git")?;
