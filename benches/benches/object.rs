@@ -4,6 +4,7 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use gemel_object::{Family, Gid, Limits, Object, blob_envelope};
+use gemel_tools::vectors::unhex;
 use std::fs;
 use std::hint::black_box;
 use std::path::Path;
@@ -14,14 +15,7 @@ fn vectors() -> Vec<Vec<u8>> {
     let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.to_string_lossy().ends_with(".gce.hex"));
     paths.sort();
-    paths.iter().map(|path| unhex(fs::read_to_string(path).unwrap().trim())).collect()
-}
-
-fn unhex(text: &str) -> Vec<u8> {
-    text.as_bytes()
-        .chunks(2)
-        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
-        .collect()
+    paths.iter().map(|path| unhex(&fs::read_to_string(path).unwrap()).unwrap()).collect()
 }
 
 fn decode(c: &mut Criterion) {

@@ -5,6 +5,7 @@ use crate::Result;
 use crate::peers::{Gemel, Git, bytes_below, remove};
 use crate::process;
 use crate::table::{Bar, Table, Value};
+use gemel_tools::corpus;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -52,20 +53,10 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
         } else if kind.is_dir() {
             copy(&source, &target)?;
         } else if kind.is_symlink() {
-            link(&fs::read_link(&source)?, &target)?;
+            corpus::make_link(&fs::read_link(&source)?, &target)?;
         } else {
             fs::copy(&source, &target)?;
         }
     }
     Ok(())
-}
-
-#[cfg(unix)]
-fn link(target: &Path, path: &Path) -> Result<()> {
-    Ok(std::os::unix::fs::symlink(target, path)?)
-}
-
-#[cfg(not(unix))]
-fn link(target: &Path, path: &Path) -> Result<()> {
-    Ok(fs::write(path, target.as_os_str().to_string_lossy().as_bytes())?)
 }

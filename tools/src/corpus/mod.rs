@@ -70,7 +70,7 @@ fn write(dir: &Path, entry: &Entry, words: &Words) -> io::Result<u64> {
         What::Fixed(text) => text.clone().into_bytes(),
         What::Binary { size_bytes, seed, dense } => binary(*size_bytes, *seed, *dense),
         What::Link(target) => {
-            make_link(target, &path)?;
+            make_link(Path::new(target), &path)?;
             return Ok(0);
         }
     };
@@ -99,18 +99,20 @@ fn binary(size_bytes: usize, seed: u64, dense: bool) -> Vec<u8> {
     out
 }
 
-#[cfg(unix)]
-fn make_link(target: &str, path: &Path) -> io::Result<()> {
-    match std::os::unix::fs::symlink(target, path) {
+/// Makes a symbolic link at `path`; fine if something is there. Where links are a privilege, a file with the target in
+/// it stands for the link, as git does it.
+///
+/// # Errors
+/// Any error of the disk.
+pub fn make_link(target: &Path, path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    let made = std::os::unix::fs::symlink(target, path);
+    #[cfg(not(unix))]
+    let made = fs::write(path, target.as_os_str().as_encoded_bytes());
+    match made {
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         other => other,
     }
-}
-
-/// Where links are a privilege, a file with the target in it stands for the link, as git does it.
-#[cfg(not(unix))]
-fn make_link(target: &str, path: &Path) -> io::Result<()> {
-    fs::write(path, target)
 }
 
 #[cfg(unix)]
