@@ -34,7 +34,7 @@ thread_local! {
 /// A dictionary prepared for both directions.
 pub struct Dictionary {
     bytes: Vec<u8>,
-    encoder: Option<(Level, CDict<'static>)>,
+    encoder: Option<CDict<'static>>,
     decoder: DDict<'static>,
 }
 
@@ -53,7 +53,7 @@ impl Dictionary {
 
     /// Prepares `bytes` for both directions; `None` when zstd refuses them.
     pub fn for_writing(bytes: Vec<u8>, level: Level) -> Option<Dictionary> {
-        let encoder = Some((level, CDict::try_create(&bytes, level)?));
+        let encoder = Some(CDict::try_create(&bytes, level)?);
         let decoder = DDict::try_create(&bytes)?;
         Some(Dictionary { bytes, encoder, decoder })
     }
@@ -144,8 +144,9 @@ fn deflate_with(
     match aid {
         Aid::Alone => {}
         Aid::Dictionary(dictionary) => {
-            if let Some((_, encoder)) = &dictionary.encoder {
-                // SAFETY: the context forgets the dictionary in the reset below, before `dictionary` can end.
+            if let Some(encoder) = &dictionary.encoder {
+                // SAFETY: used by the one call of `compress2` below, while `dictionary` is borrowed. A reset, there or at
+                // the start of the next use, forgets the reference without following it.
                 ctx.ref_cdict(unsafe {
                     std::mem::transmute::<&CDict<'static>, &'static CDict<'static>>(encoder)
                 })?;
@@ -153,7 +154,7 @@ fn deflate_with(
         }
         Aid::Prefix(prefix) => {
             reach += prefix.len();
-            // SAFETY: as above; the prefix holds for one frame and is forgotten in the reset below.
+            // SAFETY: as above.
             ctx.ref_prefix(unsafe { std::mem::transmute::<&[u8], &'static [u8]>(prefix) })?;
         }
     }
@@ -226,13 +227,14 @@ fn inflate_with(
         Aid::Alone => {}
         Aid::Dictionary(dictionary) => {
             let decoder = &dictionary.decoder;
-            // SAFETY: the context forgets the dictionary in the reset below, before `dictionary` can end.
+            // SAFETY: used by the one call of `decompress` below, while `dictionary` is borrowed, and forgotten in the
+            // reset behind it.
             ctx.ref_ddict(unsafe {
                 std::mem::transmute::<&DDict<'static>, &'static DDict<'static>>(decoder)
             })?;
         }
         Aid::Prefix(prefix) => {
-            // SAFETY: as above; the prefix holds for one frame and is forgotten in the reset below.
+            // SAFETY: as above.
             ctx.ref_prefix(unsafe { std::mem::transmute::<&[u8], &'static [u8]>(prefix) })?;
         }
     }

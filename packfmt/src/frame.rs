@@ -30,6 +30,11 @@ pub fn check_of(parts: &[&[u8]]) -> u32 {
     parts.iter().for_each(|part| {
         hasher.update(part);
     });
+    check_value(&hasher)
+}
+
+/// What a check keeps of a hash.
+pub(crate) fn check_value(hasher: &blake3::Hasher) -> u32 {
     let [a, b, c, d, ..] = *hasher.finalize().as_bytes();
     u32::from_le_bytes([a, b, c, d])
 }
@@ -134,6 +139,8 @@ const LARGE: u8 = 5;
 const DICTIONARY: u8 = 6;
 const FOREIGN: u8 = 7;
 const MARK: u8 = 8;
+/// First byte of a mark frame, which is always stored as it is: readers look for it behind a damaged place.
+pub const MARK_BYTE: u8 = MARK;
 
 /// A frame as found, unchecked.
 #[derive(Clone, Copy, Debug)]
@@ -249,7 +256,7 @@ impl<'a> Frame<'a> {
 }
 
 fn number(reader: &mut Reader<'_>) -> Result<u32> {
-    reader.uint_at_most("frame number", u64::from(u32::MAX)).map(|n| n as u32)
+    reader.u32("frame number")
 }
 
 fn read_kind(code: u8, reader: &mut Reader<'_>) -> Result<Kind> {

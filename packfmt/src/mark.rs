@@ -37,8 +37,7 @@ impl FrameSum {
 
     /// The sum so far.
     pub fn value(&self) -> u32 {
-        let [a, b, c, d, ..] = *self.0.finalize().as_bytes();
-        u32::from_le_bytes([a, b, c, d])
+        frame::check_value(&self.0)
     }
 }
 
@@ -67,7 +66,7 @@ impl Mark {
     pub fn read(frame: &Frame<'_>) -> Result<Mark> {
         let mut reader = Reader::new(frame.payload);
         let start = reader.uint_at_most("batch start", frame.offset)?;
-        let mut number = || reader.uint_at_most("mark number", u64::from(u32::MAX)).map(|n| n as u32);
+        let mut number = || reader.u32("mark number");
         let [first_ordinal, objects, foreign, dictionaries] = [number()?, number()?, number()?, number()?];
         let frames = u32::from_le_bytes(reader.array("mark")?);
         let [keyed] = reader.array::<1>("mark")?;

@@ -77,6 +77,15 @@ impl<'a> Reader<'a> {
         Ok(found)
     }
 
+    /// Reads a number of 32 bits.
+    ///
+    /// # Errors
+    /// As [`Reader::uint_at_most`].
+    pub fn u32(&mut self, what: &'static str) -> Result<u32> {
+        let found = self.uint(what)?;
+        u32::try_from(found).map_err(|_| FormatError::TooLarge { what, found, limit: u64::from(u32::MAX) })
+    }
+
     /// Reads a length that must lie within the bytes left.
     ///
     /// # Errors

@@ -3,10 +3,12 @@
 use super::{
     FANOUT_LEN, ForeignRun, HEADER_CHECK_AT, HEADER_LEN, MAGIC, PLACE_LEN, VERSION, prefixes, rank_width,
 };
-use crate::frame::check_of;
+use crate::frame::{MAX_OFFSET, check_of};
+use crate::group::MAX_OBJECTS;
 use crate::{FormatError, Key, Result};
 
 const SLOT_BITS: u32 = 12;
+const _: () = assert!(MAX_OFFSET == 1 << (PLACE_LEN as u32 * 8 - SLOT_BITS) && MAX_OBJECTS == 1 << SLOT_BITS);
 
 /// Where an object is stored: a frame, and its slot when the frame is a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

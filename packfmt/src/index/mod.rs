@@ -83,6 +83,16 @@ pub struct ForeignRun {
     pub count: u32,
 }
 
+/// The foreign key with this number, by `runs` in ascending order, from the bytes of the pack behind offset `base`.
+pub fn foreign_key(runs: &[ForeignRun], bytes: &[u8], base: u64, number: u32) -> Option<Key> {
+    let run = runs[..runs.partition_point(|run| run.first <= number)].last()?;
+    let within = number - run.first;
+    (within < run.count).then_some(())?;
+    let start = usize::try_from(run.offset.checked_sub(base)?).ok()?;
+    let at = start.checked_add(usize::try_from(within).ok()?.checked_mul(KEY_LEN)?)?;
+    bytes.get(at..at.checked_add(KEY_LEN)?)?.try_into().ok()
+}
+
 /// Numbers and ranges of a checked index; accessors take the bytes again, so that it can be kept beside them.
 #[derive(Clone, Debug)]
 pub struct Index {
@@ -299,11 +309,7 @@ impl Index {
 
     /// The foreign key with this number, read from the pack.
     pub fn foreign_key(&self, pack: &[u8], number: u32) -> Option<Key> {
-        let run = self.runs[..self.runs.partition_point(|run| run.first <= number)].last()?;
-        let within = (number - run.first) as usize;
-        (within < run.count as usize).then_some(())?;
-        let at = usize::try_from(run.offset).ok()?.checked_add(within * KEY_LEN)?;
-        pack.get(at..at.checked_add(KEY_LEN)?)?.try_into().ok()
+        foreign_key(&self.runs, pack, 0, number)
     }
 
     /// Runs of foreign keys, in order.

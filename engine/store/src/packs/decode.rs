@@ -22,8 +22,6 @@ pub(crate) struct Piece {
     pub form: Vec<u8>,
     /// Keys cut out; absent for an object stored whole.
     pub keys: Option<Vec<Key>>,
-    /// Length of the chain of bases it was made from.
-    pub depth: u8,
 }
 
 impl Piece {
@@ -168,7 +166,7 @@ fn single(pack: &Pack, frame: &Frame<'_>) -> Result<Piece, FormatError> {
         _ => plain(frame, payload, Aid::Alone)?,
     };
     let keys = codes.map(|(ordinal, codes)| read_keys(pack, ordinal, codes, &form)).transpose()?;
-    Ok(Piece { form, keys, depth: 0 })
+    Ok(Piece { form, keys })
 }
 
 fn read_keys(pack: &Pack, ordinal: u32, codes: &[u8], form: &[u8]) -> Result<Vec<Key>, FormatError> {
@@ -199,7 +197,7 @@ fn apply(pack: &Pack, frame: &Frame<'_>, base: &Piece) -> Result<Piece, FormatEr
     };
     let mut form = Vec::new();
     delta::decode(&base.form, reader.rest(), frame.plain_size()?, &mut form)?;
-    Ok(Piece { form, keys, depth: base.depth.saturating_add(1) })
+    Ok(Piece { form, keys })
 }
 
 fn apply_ops(pack: &Pack, ordinal: u32, base: &[Key], ops: &[u8]) -> Result<Vec<Key>, FormatError> {
@@ -243,7 +241,7 @@ fn member(pack: &Pack, frame: &Frame<'_>, slot: u16) -> Result<Piece, FormatErro
     let unknown = FormatError::Unknown { what: "group slot", found: u64::from(slot) };
     let (ordinal, codes, form) = group.member(usize::from(slot)).ok_or(unknown)?;
     let keys = read_keys(pack, ordinal, codes, form)?;
-    Ok(Piece { form: form.to_vec(), keys: Some(keys), depth: 0 })
+    Ok(Piece { form: form.to_vec(), keys: Some(keys) })
 }
 
 /// Groups kept inflated per thread: neighbours are read one after the other.

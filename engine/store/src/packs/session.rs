@@ -4,7 +4,7 @@ use super::claim::Claim;
 use super::effort::{BUFFER_BYTES, METADATA_LEVEL, WRITEBACK_BYTES};
 use super::hasher::KeyMap;
 use crate::{Result, StoreError, WriteReport};
-use gemel_object::Gid;
+use gemel_object::{Family, Gid};
 use gemel_packfmt::codec::{self, Aid};
 use gemel_packfmt::frame::{Frame, Kind, MAX_OFFSET, Method, put};
 use gemel_packfmt::group::GroupBuilder;
@@ -13,8 +13,8 @@ use gemel_packfmt::mark::{FrameSum, Mark};
 use gemel_packfmt::refcode::{Codes, KeyOp, RefCode, put_op};
 use gemel_packfmt::{Key, varint};
 
-/// Families are 1..=24; one group is filled for each.
-const GROUPS: usize = 25;
+/// One group is filled for each family, at the place of its code; codes begin at 1.
+const GROUPS: usize = Family::ALL.len() + 1;
 
 /// State of a session that has taken a pack.
 #[derive(Debug)]

@@ -50,14 +50,10 @@ impl Writer<'_> {
                     session.rewind(start, sum)?;
                     Ok(Err(source))
                 }
-                Ok((digest, offsets)) => Ok(Ok((Gid::new(family, digest), start, sum, offsets))),
+                Ok((digest, offsets)) => self
+                    .finish_chunked(session, Gid::new(family, digest), total, start, sum, &offsets)
+                    .map(Ok),
             }
-            .and_then(|done| match done {
-                Ok((id, start, sum, offsets)) => {
-                    self.finish_chunked(session, id, total, start, sum, &offsets).map(Ok)
-                }
-                Err(source) => Ok(Err(source)),
-            })
         })?;
         outcome.map_err(|source| StoreError::Source { source })
     }

@@ -2,8 +2,8 @@
 
 use super::hasher::KeyMap;
 use crate::vfs::FileBytes;
-use gemel_packfmt::frame::{Frame, Kind};
-use gemel_packfmt::index::{ForeignRun, Place};
+use gemel_packfmt::frame::{Frame, Kind, MARK_BYTE};
+use gemel_packfmt::index::{self, ForeignRun, Place};
 use gemel_packfmt::mark::{FrameSum, Mark};
 use gemel_packfmt::{FormatError, KEY_LEN, Key};
 
@@ -143,11 +143,7 @@ impl Tail {
 
     /// The foreign key with this number, if announced here.
     pub(crate) fn foreign_key(&self, number: u32) -> Option<Key> {
-        let run = self.foreign[..self.foreign.partition_point(|run| run.first <= number)].last()?;
-        let within = (number - run.first) as usize;
-        let at = usize::try_from(run.offset.checked_sub(self.base)?).ok()?.checked_add(within * KEY_LEN)?;
-        (within < run.count as usize).then_some(())?;
-        self.bytes.get(at..at.checked_add(KEY_LEN)?)?.try_into().ok()
+        index::foreign_key(&self.foreign, &self.bytes, self.base, number)
     }
 
     /// The frame at an offset of the pack.
@@ -187,9 +183,6 @@ fn resync(bytes: &[u8], base: u64, from: u64) -> Option<Batch> {
     None
 }
 
-/// First byte of a mark frame: its kind, stored plain.
-const MARK_BYTE: u8 = 8;
-
 fn next_batch(bytes: &[u8], base: u64, from: u64) -> Result<Batch, FormatError> {
     let (mut foreign, mut dictionaries) = (Vec::new(), Vec::new());
     let mut at = from;
@@ -219,13 +212,21 @@ fn next_batch(bytes: &[u8], base: u64, from: u64) -> Result<Batch, FormatError> 
 }
 
 /// The run of keys a foreign frame announces.
+///
+/// # Errors
+/// `Mismatch` when the keys are not whole, `TooLarge` when their numbers leave 32 bits.
 pub(crate) fn foreign_run(frame: &Frame<'_>, first: u32) -> Result<ForeignRun, FormatError> {
     let found = frame.payload.len() as u64;
     if !found.is_multiple_of(KEY_LEN as u64) {
         let expected = found - found % KEY_LEN as u64;
         return Err(FormatError::Mismatch { what: "foreign keys", expected, found });
     }
-    let count = u32::try_from(found / KEY_LEN as u64).unwrap_or(u32::MAX);
+    let end = u64::from(first) + found / KEY_LEN as u64;
+    let count = u32::try_from(end).map(|end| end - first).map_err(|_| FormatError::TooLarge {
+        what: "number of a foreign key",
+        found: end,
+        limit: u64::from(u32::MAX),
+    })?;
     Ok(ForeignRun { offset: frame.end - found, first, count })
 }
 
