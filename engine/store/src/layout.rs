@@ -16,6 +16,11 @@ pub(crate) const LOCK: &str = "lock";
 
 /// Content of [`META`]: the schema, and nothing that changes.
 pub(crate) const META_TEXT: &str = "{\n  \"schema\": \"gemel.meta.v2\"\n}\n";
+/// Keeps git away from everything else here.
+pub(crate) const GITIGNORE: &str = ".gitignore";
+/// What git may see: the exchange material, and this file.
+const GITIGNORE_TEXT: &str = "*\n!.gitignore\n!exchange/\n!exchange/**\n";
+
 /// Longest [`META`], in bytes.
 pub(crate) const META_MAX: u64 = 64 << 10;
 
@@ -38,7 +43,7 @@ pub(crate) fn create(disk: &Arc<dyn Vfs>, dir: &Path) -> Result<()> {
     }
     refs::init(disk, dir)?;
     vfs.sync_dir(dir).map_err(StoreError::io("sync", dir))?;
-    write_new(vfs, dir, META, META_TEXT.as_bytes())?;
+    replace(vfs, dir, META, META_TEXT.as_bytes())?;
     vfs.sync_dir(dir).map_err(StoreError::io("sync", dir))
 }
 
@@ -79,14 +84,34 @@ pub(crate) fn close_to_older(vfs: &dyn Vfs, dir: &Path) -> Result<()> {
     legacy::close(vfs, dir)
 }
 
+/// Writes [`GITIGNORE`] unless there is one.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn write_gitignore(vfs: &dyn Vfs, dir: &Path) -> Result<()> {
+    let path = dir.join(GITIGNORE);
+    if vfs.stat(&path).map_err(StoreError::io("examine", &path))?.is_some() {
+        return Ok(());
+    }
+    replace(vfs, dir, GITIGNORE, GITIGNORE_TEXT.as_bytes())?;
+    vfs.sync_dir(dir).map_err(StoreError::io("sync", dir))
+}
+
 /// Writes a small file whole or not at all; one that exists is replaced.
-pub(crate) fn write_new(vfs: &dyn Vfs, dir: &Path, name: &str, bytes: &[u8]) -> Result<()> {
+fn replace(vfs: &dyn Vfs, dir: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     let (temp, path) = (vfs.temp_path(dir), dir.join(name));
-    let mut file = vfs.create_new(&temp).map_err(StoreError::io("create", &temp))?;
-    file.append(bytes).map_err(StoreError::io("write", &temp))?;
-    file.sync().map_err(StoreError::io("sync", &temp))?;
-    drop(file);
+    write_synced(vfs, &temp, bytes)?;
     vfs.rename(&temp, &path).map_err(StoreError::io("rename", &temp))
+}
+
+/// Writes a new file and syncs it; the directory is the caller's to sync.
+///
+/// # Errors
+/// `Io`; what was written by then stays.
+pub(crate) fn write_synced(vfs: &dyn Vfs, path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut file = vfs.create_new(path).map_err(StoreError::io("create", path))?;
+    file.append(bytes).map_err(StoreError::io("write", path))?;
+    file.sync().map_err(StoreError::io("sync", path))
 }
 
 /// Whether `dir` is a store this build reads.

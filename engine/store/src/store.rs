@@ -248,6 +248,14 @@ impl Store {
         Ok(transaction.settling(Box::new(move |refs| settled.records(refs))))
     }
 
+    /// Writes `.gitignore`, which keeps git away from all but exchange material, unless there is one.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn write_gitignore(&self) -> Result<()> {
+        layout::write_gitignore(self.inner.vfs.as_ref(), &self.inner.dir)
+    }
+
     /// A derived file, if present: `name` is a plain file name such as `stat-default`.
     pub fn cache_read(&self, name: &str) -> Option<FileBytes> {
         self.inner.vfs.map(&self.inner.dir.join(layout::CACHE).join(name)).ok()

@@ -89,10 +89,3 @@ pub(super) fn rename(vfs: &dyn Vfs, from: &Path, to: &Path) -> Result<()> {
 pub(super) fn create_dir(vfs: &dyn Vfs, path: &Path) -> Result<()> {
     vfs.create_dir_all(path).map_err(StoreError::io("create", path))
 }
-
-/// Writes a new file and syncs it; the directory is the caller's to sync.
-pub(super) fn write_new(vfs: &dyn Vfs, path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut file = vfs.create_new(path).map_err(StoreError::io("create", path))?;
-    file.append(bytes).map_err(StoreError::io("write", path))?;
-    file.sync().map_err(StoreError::io("sync", path))
-}

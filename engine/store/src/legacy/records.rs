@@ -8,7 +8,7 @@ use super::refs::identity;
 use super::{Layout, layout_of};
 use crate::Result;
 use crate::layout::{META, META_MAX};
-use crate::refs::{MAX_RECORD_BYTES, RefValue, check_name};
+use crate::refs::{MAX_RECORD_BYTES, RefValue, check_name, local};
 use crate::vfs::Vfs;
 use gemel_object::{Family, Gid};
 use serde_json::{Map, Value};
@@ -23,16 +23,6 @@ const WORKTREES: &str = "worktrees";
 const REMOTES: &str = "remotes.json";
 /// Which exchange material is active and imported here.
 const EXCHANGE_STATE: &str = "exchange-state";
-
-/// Names under which the records are kept.
-mod local {
-    pub(super) const DEFAULT_PRODUCER: &str = "local/default_producer";
-    pub(super) const COUNTERS: &str = "local/counters/";
-    pub(super) const WORKTREES: &str = "local/worktrees/";
-    pub(super) const TOMBSTONES: &str = "local/tombstones/";
-    pub(super) const REMOTES: &str = "local/remotes/";
-    pub(super) const EXCHANGE: &str = "local/exchange/";
-}
 
 /// The local records of the new store, and how many of each kind there are.
 #[derive(Debug, Default)]

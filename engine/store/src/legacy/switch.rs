@@ -24,7 +24,7 @@
 use super::disk::{self, Kind};
 use super::stopper::{STOPPER_TEXT, STOPPERS};
 use super::{Layout, layout_of};
-use crate::layout::{LOCK, META, META_MAX};
+use crate::layout::{GITIGNORE, LOCK, META, META_MAX, write_synced};
 use crate::vfs::Vfs;
 use crate::{Result, StoreError};
 use serde_json::Value;
@@ -39,7 +39,6 @@ pub(super) const OLD: &str = "legacy-0.12";
 pub(super) const PARTS: [&str; 3] = ["packs", "refdb", "cache"];
 /// The name whose exchange decides.
 const DECISIVE: &str = "refs";
-const GITIGNORE: &str = ".gitignore";
 
 /// How far a directory has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,9 +157,9 @@ impl<'a> Switch<'a> {
         let prepared = prepared_meta(self.json(&self.dir.join(META))?, &self.json(&new.join(META))?);
         disk::create_dir(self.vfs, &self.mark().join("stop"))?;
         for name in STOPPERS {
-            disk::write_new(self.vfs, &self.stop(name), STOPPER_TEXT.as_bytes())?;
+            write_synced(self.vfs, &self.stop(name), STOPPER_TEXT.as_bytes())?;
         }
-        disk::write_new(self.vfs, &self.mark().join(META), &old_meta)?;
+        write_synced(self.vfs, &self.mark().join(META), &old_meta)?;
         disk::sync_dir(self.vfs, &self.mark().join("stop"))?;
         disk::sync_dir(self.vfs, &self.mark())?;
         self.move_up(&new)?;
@@ -267,7 +266,7 @@ impl<'a> Switch<'a> {
         }
         if disk::kind(self.vfs, &stop)?.is_none() {
             // Synced with its content, as it is told apart from an old file by its text until the end.
-            disk::write_new(self.vfs, &stop, STOPPER_TEXT.as_bytes())?;
+            write_synced(self.vfs, &stop, STOPPER_TEXT.as_bytes())?;
         }
         disk::rename(self.vfs, &stop, &here)
     }
@@ -299,7 +298,7 @@ impl<'a> Switch<'a> {
     /// Replaces `meta.json` durably. The temporary file lies in `migrating/`, which goes in the end.
     fn replace_meta(&self, bytes: &[u8]) -> Result<()> {
         let temp = self.vfs.temp_path(&self.mark());
-        disk::write_new(self.vfs, &temp, bytes)?;
+        write_synced(self.vfs, &temp, bytes)?;
         disk::rename(self.vfs, &temp, &self.dir.join(META))?;
         self.sync(&[self.dir, &self.mark()])
     }

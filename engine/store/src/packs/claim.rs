@@ -3,7 +3,7 @@
 use super::effort::PACK_BYTES;
 use super::pack::Pack;
 use super::publish;
-use super::set::{NEW_SUFFIX, PACK_SUFFIX, PackSet, number_of, pack_name};
+use super::set::{INDEX_SUFFIX, NEW_SUFFIX, PACK_SUFFIX, PackSet, number_of, pack_name};
 use crate::vfs::{AppendFile, Vfs};
 use crate::{Result, StoreError};
 use gemel_packfmt::frame;
@@ -85,7 +85,7 @@ fn create(vfs: &dyn Vfs, dir: &Path) -> Result<Claim> {
             remove_if_dead(vfs, &dir.join(&entry.name), number)?;
             last = last.max(number);
         }
-        let used = number_of(&entry.name, PACK_SUFFIX).or_else(|| number_of(&entry.name, ".idx"));
+        let used = number_of(&entry.name, PACK_SUFFIX).or_else(|| number_of(&entry.name, INDEX_SUFFIX));
         last = last.max(used.unwrap_or(0));
     }
     let number = last + 1;
@@ -103,7 +103,7 @@ fn create(vfs: &dyn Vfs, dir: &Path) -> Result<Claim> {
 pub(crate) fn remove_if_dead(vfs: &dyn Vfs, path: &Path, number: u64) -> Result<bool> {
     let Some(_locked) = lock_pack(vfs, path)? else { return Ok(false) };
     vfs.remove_file(path).map_err(StoreError::io("remove", path))?;
-    let index = path.with_file_name(pack_name(number, ".idx"));
+    let index = path.with_file_name(pack_name(number, INDEX_SUFFIX));
     let published = path.with_file_name(pack_name(number, PACK_SUFFIX));
     let stands = |path: &Path| vfs.stat(path).is_ok_and(|found| found.is_some());
     if stands(&index) && !stands(&published) {

@@ -3,7 +3,7 @@
 use super::claim::{self, LOCK_NAME};
 use super::pack::{Pack, index_path};
 use super::publish;
-use super::set::{NEW_SUFFIX, PACK_SUFFIX, number_of, pack_name};
+use super::set::{INDEX_SUFFIX, NEW_SUFFIX, PACK_SUFFIX, number_of, pack_name};
 use crate::{Result, Store, StoreError};
 use std::path::PathBuf;
 
@@ -46,7 +46,7 @@ pub(crate) fn remove_leftovers(store: &Store) -> Result<Vec<PathBuf>> {
             }
             continue;
         }
-        let orphan = number_of(&entry.name, ".idx").is_some_and(|number| {
+        let orphan = number_of(&entry.name, INDEX_SUFFIX).is_some_and(|number| {
             let stands = |suffix: &str| entries.iter().any(|other| other.name == pack_name(number, suffix));
             !stands(PACK_SUFFIX) && !stands(NEW_SUFFIX)
         });

@@ -15,7 +15,7 @@ use super::pack::index_path;
 use super::session::Session;
 use super::set::{PACK_SUFFIX, pack_name};
 use crate::vfs::Vfs;
-use crate::{Result, StoreError, WriteReport};
+use crate::{Result, StoreError, WriteReport, layout};
 use gemel_packfmt::index::IndexBuilder;
 use gemel_packfmt::mark::Mark;
 use std::path::Path;
@@ -108,9 +108,7 @@ pub(crate) fn write_index(vfs: &dyn Vfs, published: &Path, content: &IndexBuilde
     })?;
     let temp = vfs.temp_path(target.parent().unwrap_or(published));
     let written = (|| {
-        let mut file = vfs.create_new(&temp).map_err(StoreError::io("create", &temp))?;
-        file.append(&bytes).map_err(StoreError::io("write", &temp))?;
-        file.sync().map_err(StoreError::io("sync", &temp))?;
+        layout::write_synced(vfs, &temp, &bytes)?;
         vfs.rename(&temp, &target).map_err(StoreError::io("rename", &temp))
     })();
     if written.is_err() {

@@ -18,6 +18,9 @@ pub(crate) const PACK_SUFFIX: &str = ".pack";
 /// Extension of a pack whose first batch is not committed.
 pub(crate) const NEW_SUFFIX: &str = ".new";
 
+/// Extension of an index.
+pub(crate) const INDEX_SUFFIX: &str = ".idx";
+
 /// The number in a pack's file name, if it is one with this suffix.
 pub(crate) fn number_of(name: &str, suffix: &str) -> Option<u64> {
     let digits = name.strip_suffix(suffix)?;
@@ -307,7 +310,7 @@ fn list(vfs: &dyn Vfs, dir: &Path) -> Result<Vec<(String, u64)>> {
     let entries = vfs.list(dir).map_err(StoreError::io("list", dir))?;
     Ok(entries
         .into_iter()
-        .filter(|e| !e.is_dir && (e.name.ends_with(PACK_SUFFIX) || e.name.ends_with(".idx")))
+        .filter(|e| !e.is_dir && (e.name.ends_with(PACK_SUFFIX) || e.name.ends_with(INDEX_SUFFIX)))
         .map(|e| (e.name, e.size_bytes))
         .collect())
 }

@@ -2,7 +2,7 @@
 
 use super::decode::{self, Found, chunk_plain};
 use super::pack::{Pack, index_path};
-use super::set::{NEW_SUFFIX, PackSet};
+use super::set::{INDEX_SUFFIX, NEW_SUFFIX, PackSet};
 use crate::{Result, Store, StoreError};
 use gemel_object::{Family, Gid, Limits, Object};
 use gemel_packfmt::frame::HEADER_LEN;
@@ -123,8 +123,8 @@ impl Store {
         let (vfs, dir) = (self.vfs(), self.packs_dir());
         for entry in vfs.list(dir).map_err(StoreError::io("list", dir))? {
             let path = dir.join(&entry.name);
-            let orphan =
-                entry.name.ends_with(".idx") && !set.packs.iter().any(|pack| index_path(&pack.path) == path);
+            let orphan = entry.name.ends_with(INDEX_SUFFIX)
+                && !set.packs.iter().any(|pack| index_path(&pack.path) == path);
             let stopped = entry.name.ends_with(NEW_SUFFIX) || entry.name.starts_with("tmp-");
             if stopped || orphan && !set.damaged.iter().any(|(pack, _)| index_path(pack) == path) {
                 found.add(FindingKind::Leftover, path, 0, None, "left by a session that was stopped");

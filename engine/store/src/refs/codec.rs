@@ -1,6 +1,7 @@
 //! Bounded reading and plain writing of the small binary forms of refs: integers little endian, lengths as LEB128.
 
 use gemel_object::GID_LEN;
+use gemel_packfmt::varint;
 
 /// Length of the truncated BLAKE3 that ends a record or a file.
 pub(crate) const CHECK_LEN: usize = 16;
@@ -77,12 +78,7 @@ impl Stored {
 
 /// Appends a length or count as LEB128.
 pub(crate) fn put_len(out: &mut Vec<u8>, len: usize) {
-    let mut rest = len as u64;
-    while rest >= 0x80 {
-        out.push((rest & 0x7f) as u8 | 0x80);
-        rest >>= 7;
-    }
-    out.push(rest as u8);
+    varint::put(out, len as u64);
 }
 
 /// A cursor over untrusted bytes. Every method returns `None` past the end or above its bound.

@@ -1,15 +1,4 @@
-//! The journal file: frames, each the records of one append (REF-02, STO-04).
-//!
-//! ```text
-//! offset size  field                                  integers little endian
-//!  0     4     magic "GMRJ"
-//!  4     1     version, 1
-//!  5     3     zero
-//!  8     4     length of the body
-//! 12     4     first bytes of the BLAKE3 of bytes 0..12
-//! 16           body: records (see `record`), each behind its length (LEB128)
-//! end    16    check: first bytes of the BLAKE3 of header and body
-//! ```
+//! The journal file: frames, each the records of one append (REF-02, STO-04; docs/STORAGE.md, "Journal").
 //!
 //! A frame is there as a whole or not at all. The last one may be cut short by a crash, in any of its parts; damage
 //! before an intact frame is damage. This file knows bytes only, not which file they came from.

@@ -10,6 +10,7 @@ mod audit;
 mod codec;
 mod files;
 mod journal;
+pub mod local;
 mod merge;
 mod name;
 mod namespace;

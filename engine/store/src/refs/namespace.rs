@@ -1,6 +1,6 @@
 //! What each namespace may hold (threats T-07, T-15, T-30): checked when a ref is written and again when it is read.
 
-use super::RefValue;
+use super::{RefValue, local};
 use gemel_object::{Family, Gid};
 
 /// What a name may hold.
@@ -60,7 +60,7 @@ impl Rule {
 /// The rule for a valid name.
 pub(crate) fn rule(name: &str) -> Rule {
     match name.split_once('/') {
-        Some(("local", rest)) => local_rule(rest),
+        Some(("local", _)) => local_rule(name),
         Some((_, rest)) => public_rule(name, rest),
         None => Rule::Nothing,
     }
@@ -97,11 +97,11 @@ fn public_rule(name: &str, rest: &str) -> Rule {
     }
 }
 
-fn local_rule(rest: &str) -> Rule {
-    if rest.starts_with("counters/") {
+fn local_rule(name: &str) -> Rule {
+    if name.starts_with(local::COUNTERS) {
         return Rule::Record;
     }
-    match rest.strip_prefix("worktrees/").and_then(|below| below.rsplit_once('/')) {
+    match name.strip_prefix(local::WORKTREES).and_then(|below| below.rsplit_once('/')) {
         Some((_, "state")) => Rule::Only(Family::State),
         Some((_, "change")) => Rule::Only(Family::Change),
         Some((_, "pending" | "path")) => Rule::Record,

@@ -1,11 +1,4 @@
-//! One transaction as the journal keeps it (REF-02, REF-03).
-//!
-//! ```text
-//! kind u8: 1 edits in full, 2 summary (the edits went straight to a table)
-//! sequence u64, time_ms i64, check of the previous record (16 bytes)              integers little endian
-//! command (LEB128 length, UTF-8), number of edits (LEB128)
-//! for kind 1 per edit: name (LEB128 length, UTF-8), old value (see `Old`), new value (see `Stored`)
-//! ```
+//! One transaction as the journal keeps it (REF-02, REF-03; docs/STORAGE.md, "Journal").
 //!
 //! Sequence numbers rise by one, and every record names the check of the one before it: the first 16 bytes of the
 //! BLAKE3 of its bytes. So a record cannot be left out, repeated or taken from another repository.

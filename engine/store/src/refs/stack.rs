@@ -1,21 +1,5 @@
-//! The stack file: which tables and which stretch of journal make up the refs. Replaced as a whole, atomically.
-//!
-//! ```text
-//! offset size  field                                  integers little endian
-//!  0     4     magic "GMRS"
-//!  4     4     version, 1
-//!  8     8     sequence number of the last transaction that the tables hold
-//! 16     16    check of its journal record
-//! 32     8     next unused file number
-//! 40     8     number of the journal file
-//! 48     8     offset in it from which records are not yet in the tables
-//! 56     8     sequence number of the last record before that offset or in an older journal
-//! 64    16     its check
-//! 80     4     number of tables n, then n times, oldest first: number u64, length u64, check of its footer (16)
-//!        4     number of older journal files m, then m file numbers u64, oldest first
-//!        4     number of waiting records w, then w times: length u32, a journal record (see `record`)
-//! end    16    check: first bytes of the BLAKE3 of all before
-//! ```
+//! The stack file: which tables and which stretch of journal make up the refs. Replaced as a whole, atomically
+//! (docs/STORAGE.md, "Stack file").
 //!
 //! *Waiting records* are journal records of transactions that went into a table directly. The next transaction that
 //! appends to the journal anyway puts them there first, so that no transaction needs a sync for its audit alone.

@@ -1,15 +1,4 @@
-//! Ref tables: immutable sorted files of names and values.
-//!
-//! ```text
-//! table    = "GMRT", version u32 (1), blocks, counters?, footer          integers little endian
-//! leaf     = 'L', entries: shared, suffix length (LEB128), suffix, value (see `Stored`)
-//! index    = 'I', entries: shared, suffix length (LEB128), suffix, offset u64, length u32, check (8)
-//! counters = 'N', entries: key length (LEB128), key, number u64
-//! footer   = root offset u64, root length u32, root check (8), height u8,
-//!            counters offset u64, counters length u32 (0: none), counters check (8), counters complete u8,
-//!            names u64, removed names u64, table length u64, version u32, "GMRT",
-//!            check: first 16 bytes of the BLAKE3 of the footer before it
-//! ```
+//! Ref tables: immutable sorted files of names and values (docs/STORAGE.md, "Ref table").
 //!
 //! Names ascend by bytes and are stored as the length they share with the name before them in the block and the
 //! rest. An index entry holds the first name below a child and the first 8 bytes of the BLAKE3 of the child, so the
