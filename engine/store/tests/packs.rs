@@ -1,6 +1,6 @@
 //! Objects through packs: what goes in comes out, whatever the form it is stored in.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 use gemel_object::{Family, Gid, Limits, Mode, ObjectBuilder, blob_envelope, tree_envelope};
 use gemel_store::vfs::real::RealDisk;

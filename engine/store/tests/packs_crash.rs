@@ -1,6 +1,6 @@
 //! A loss of power, a full disk or a failing one at every disk operation of a session (STO-02, STO-04, STO-07, T-56).
 
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 use gemel_object::{Gid, Limits, Mode, blob_envelope, tree_envelope};
 use gemel_store::vfs::sim::{Fault, SimDisk};

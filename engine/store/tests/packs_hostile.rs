@@ -1,6 +1,6 @@
 //! Packs and indexes damaged from outside (T-04, T-08, T-11, T-14, T-54): right bytes or an error, never anything else.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 use gemel_object::{Family, Gid, Limits, Mode, ObjectBuilder, blob_envelope, tree_envelope};
 use gemel_packfmt::codec::{Aid, deflate};

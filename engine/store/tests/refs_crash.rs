@@ -1,5 +1,5 @@
 //! A stop, a loss of power, a full disk or a failing one at every disk operation (REF-02, REF-04, STO-04, T-56).
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod refs_support;
 

@@ -1,5 +1,5 @@
 //! Random transactions against a map, reopened in between, with folds, compactions and rotations forced (REF-04).
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod refs_support;
 

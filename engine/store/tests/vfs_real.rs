@@ -1,5 +1,5 @@
 //! The disk of the operating system keeps the contract of the seam.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 use gemel_store::vfs::{Vfs, real::RealDisk};
 use std::collections::HashSet;

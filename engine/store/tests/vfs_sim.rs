@@ -1,5 +1,5 @@
 //! The simulated disk behaves like a disk, and its crash images are those a disk may leave.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 use gemel_store::vfs::sim::{Fault, SimDisk, is_stop};
 use gemel_store::vfs::{EntryKind, Vfs};

@@ -1,5 +1,5 @@
 //! What the tests of refs share: small sizes that force every path, and states to compare.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test binary uses its part of this module")]
 
 use gemel_object::{Family, Gid};
 use gemel_store::refs::{self, RefOptions};
