@@ -135,18 +135,7 @@ impl Pack {
         let mapped =
             index.as_ref().map(|_| vfs.map(path).map_err(StoreError::io("map", path))).transpose()?;
         let covered = match (&index, &mapped) {
-            (Some(open), Some(bytes)) => {
-                check_header(path, bytes, number)?;
-                if (bytes.len() as u64) < open.index.covered || open.index.covered < HEADER_LEN as u64 {
-                    let detail = format!("{} bytes, its index covers {}", bytes.len(), open.index.covered);
-                    return Err(StoreError::CorruptFile {
-                        path: path.into(),
-                        offset_bytes: bytes.len() as u64,
-                        detail,
-                    });
-                }
-                open.index.covered
-            }
+            (Some(open), Some(bytes)) => covered_by(open, path, bytes, number)?,
             _ => 0,
         };
         if let (Some(open), Some(bytes)) = (&index, &mapped)
@@ -334,6 +323,20 @@ fn read_behind(vfs: &dyn Vfs, path: &Path, covered: u64) -> Result<(FileBytes, u
         }
         Err(error) => Err(StoreError::io("read", path)(error)),
     }
+}
+
+/// Bytes of the pack that its index covers.
+///
+/// # Errors
+/// `UnknownVersion`, `CorruptFile` when the header is damaged or the pack is shorter than that.
+fn covered_by(open: &OpenIndex, path: &Path, bytes: &[u8], number: u64) -> Result<u64> {
+    check_header(path, bytes, number)?;
+    let (covered, len_bytes) = (open.index.covered, bytes.len() as u64);
+    if len_bytes < covered || covered < HEADER_LEN as u64 {
+        let detail = format!("{len_bytes} bytes, its index covers {covered}");
+        return Err(StoreError::CorruptFile { path: path.into(), offset_bytes: len_bytes, detail });
+    }
+    Ok(covered)
 }
 
 fn check_header(path: &Path, bytes: &[u8], number: u64) -> Result<()> {

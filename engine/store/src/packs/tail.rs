@@ -248,3 +248,20 @@ fn verify_batch(bytes: &[u8], base: u64, batch: &Batch) -> Result<(), FormatErro
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gemel_packfmt::frame::{Method, put};
+
+    #[test]
+    fn numbers_of_foreign_keys_stay_within_32_bits() {
+        let run = |first: u32| {
+            let mut bytes = Vec::new();
+            put(Kind::Foreign { first }, Method::Stored, 0, &[&[0; 2 * KEY_LEN]], &mut bytes);
+            foreign_run(&Frame::parse(&bytes, 0).unwrap(), first)
+        };
+        assert_eq!(run(u32::MAX - 2).map(|run| (run.first, run.count)), Ok((u32::MAX - 2, 2)));
+        assert!(matches!(run(u32::MAX - 1), Err(FormatError::TooLarge { .. })));
+    }
+}
