@@ -1,4 +1,5 @@
-//! Cost of the common commands over a long history. Slow to set up: run with `--ignored --nocapture`, optimised.
+//! Cost of the common commands over a long history; minutes of set-up. Run it with
+//! `cargo run --release -p gemel-repo --example history_scale`.
 
 #![allow(
     clippy::unwrap_used,
@@ -6,6 +7,7 @@
     reason = "fails by panicking, and prints what it measured"
 )]
 
+#[path = "../tests/history_support/mod.rs"]
 mod history_support;
 
 use gemel_object::families::{NewChange, NewIntent, NewState, NewTrajectory};
@@ -103,9 +105,7 @@ fn timed<T>(what: &str, run: impl FnOnce() -> T) -> T {
     done
 }
 
-#[test]
-#[ignore = "minutes of set-up; measures"]
-fn a_long_history() {
+fn main() {
     let life = Life::new();
     timed("build", || build(&life));
     life.write("a", &(TRAJECTORIES * CHANGES_EACH).to_string());
