@@ -12,8 +12,6 @@ pub enum Code {
     NotFound,
     /// An argument that cannot be meant.
     InvalidArgument,
-    /// A budget above the maximum.
-    BudgetExceeded,
     /// A cursor that is none.
     PaginationInvalid,
     /// Stored bytes that are not what they should be.
@@ -32,7 +30,6 @@ impl Code {
         match self {
             Code::NotFound => "NOT_FOUND",
             Code::InvalidArgument => "INVALID_ARGUMENT",
-            Code::BudgetExceeded => "BUDGET_EXCEEDED",
             Code::PaginationInvalid => "PAGINATION_INVALID",
             Code::RepositoryCorrupt => "REPOSITORY_CORRUPT",
             Code::PolicyDenied => "POLICY_DENIED",

@@ -5,9 +5,9 @@ use crate::audit::graph::is_stored_now;
 use crate::history::pending::Pending;
 use crate::history::table::Table;
 use crate::history::workspace::check_workspace_name;
-use crate::names::local;
 use crate::{Repo, Result};
 use gemel_object::Gid;
+use gemel_store::refs::local;
 use gemel_store::{RefValue, Store, StoreError};
 use std::collections::HashSet;
 

@@ -75,20 +75,10 @@ impl AgentOptions {
 /// # Errors
 /// `Invalid` for any other text.
 pub(crate) fn digest(text: &str) -> Result<[u8; 32]> {
-    let bad = || RepoError::invalid(format!("--instruction-digest {text:?} is not 64 hex digits"));
-    let digits: Vec<u8> = text
-        .chars()
-        .map(|c| c.to_digit(16).and_then(|d| u8::try_from(d).ok()))
-        .collect::<Option<_>>()
-        .ok_or_else(bad)?;
-    let mut out = [0; 32];
-    if digits.len() != 64 {
-        return Err(bad());
+    match blake3::Hash::from_hex(text) {
+        Ok(hash) => Ok(*hash.as_bytes()),
+        Err(_) => Err(RepoError::invalid(format!("--instruction-digest {text:?} is not 64 hex digits"))),
     }
-    for (byte, pair) in out.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = pair.iter().fold(0, |value, digit| value << 4 | digit);
-    }
-    Ok(out)
 }
 
 #[cfg(test)]

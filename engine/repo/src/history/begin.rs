@@ -7,8 +7,8 @@ use crate::names::{Accept, Allocator, Kind, Namer, resolve_in};
 use crate::{Repo, RepoError, Result};
 use gemel_object::families::NewIntent;
 use gemel_object::{Encoded, Family, Gid, Limits};
-use gemel_store::NewObject;
-use std::path::PathBuf;
+use gemel_store::{NewObject, Transaction};
+use std::path::{Path, PathBuf};
 
 /// What `change begin` is told; identities are text in any accepted form.
 #[derive(Clone, Debug, Default)]
@@ -55,18 +55,8 @@ pub struct BeginFacts {
 pub fn begin(repo: &Repo, options: &BeginOptions) -> Result<BeginFacts> {
     let refs = repo.store().refs()?;
     let workspace = Workspace::load(&refs, options.workspace.as_deref())?;
-    let free = |workspace: &Workspace| match workspace.pending {
-        Some(_) => Err(RepoError::AlreadyPending { workspace: workspace.name.clone() }),
-        None => Ok(()),
-    };
-    free(&workspace)?;
-    let worktree = match &options.worktree {
-        Some(dir) if !dir.is_dir() => {
-            return Err(RepoError::invalid(format!("{} is not a directory", dir.display())));
-        }
-        Some(dir) => Some(path_text(dir)?.to_owned()),
-        None => None,
-    };
+    refuse_pending(&workspace)?;
+    let worktree = options.worktree.as_deref().map(worktree_text).transpose()?;
     let producer = repo.producer(&refs, options.producer.as_deref(), None)?;
     let from = options.from.as_deref().map(|text| resolve_in(repo, &refs, text, Accept::only(Family::State)));
     let from = from.transpose()?;
@@ -89,20 +79,16 @@ pub fn begin(repo: &Repo, options: &BeginOptions) -> Result<BeginFacts> {
     let mut transaction = repo.store().transaction()?;
     // Another process may have begun, or moved the workspace, before the lock was ours.
     let current = Workspace::load(transaction.refs(), Some(&workspace.name))?;
-    free(&current)?;
+    refuse_pending(&current)?;
     let input_state = match from {
         Some(state) => Some(state),
         None if current.state == workspace.state => input_state,
         None => current.recorded(transaction.refs())?,
     };
-    let mut intent_name = None;
-    if let Some(encoded) = &new_intent {
-        let mut names = Allocator::new(transaction.refs());
-        let name = names.next(Kind::Intent)?;
-        transaction.set(name.full, encoded.id);
-        names.save(&mut transaction);
-        intent_name = Some(name.short);
-    }
+    let intent_name = match &new_intent {
+        Some(encoded) => Some(name_intent(&mut transaction, encoded.id)?),
+        None => None,
+    };
     let pending = Pending {
         input_state,
         intent,
@@ -135,6 +121,29 @@ pub fn begin(repo: &Repo, options: &BeginOptions) -> Result<BeginFacts> {
         facts.intent_summary = reference.summary;
     }
     Ok(facts)
+}
+
+fn refuse_pending(workspace: &Workspace) -> Result<()> {
+    match workspace.pending {
+        Some(_) => Err(RepoError::AlreadyPending { workspace: workspace.name.clone() }),
+        None => Ok(()),
+    }
+}
+
+fn worktree_text(dir: &Path) -> Result<String> {
+    if !dir.is_dir() {
+        return Err(RepoError::invalid(format!("{} is not a directory", dir.display())));
+    }
+    path_text(dir).map(str::to_owned)
+}
+
+/// Gives an intent the next name of its kind.
+fn name_intent(transaction: &mut Transaction, intent: Gid) -> Result<String> {
+    let mut names = Allocator::new(transaction.refs());
+    let name = names.next(Kind::Intent)?;
+    transaction.set(name.full, intent);
+    names.save(transaction);
+    Ok(name.short)
 }
 
 fn new_intent(options: &BeginOptions, producer: Gid, limits: &Limits) -> Result<Option<Encoded>> {

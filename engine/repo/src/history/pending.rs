@@ -1,12 +1,12 @@
 //! The pending record of a workspace: what `change begin` leaves for `change finish` (workflow, section 4.1).
 //!
 //! Its text is contract: JSON with two spaces of indentation, seven keys in ascending order, absent values null,
-//! final newline. Reader and writer are by hand because the form is one flat object of strings, integers and nulls;
-//! a JSON library would accept far more than may be accepted here.
+//! final newline. The reader is by hand because the form is one flat object of strings, integers and nulls; a JSON library
+//! would accept far more than may be accepted here.
 
 use crate::{RepoError, Result};
+use gemel_object::json::Json;
 use gemel_object::{Family, Gid};
-use std::fmt::Write as _;
 
 const SCHEMA: &str = "gemel.pending.v1";
 
@@ -52,25 +52,7 @@ impl Pending {
 }
 
 fn quote(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if u32::from(c) < 0x20 => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
+    Json::Text(text.to_owned()).to_string()
 }
 
 #[derive(Debug, PartialEq, Eq)]

@@ -66,7 +66,7 @@ impl Table {
     }
 }
 
-/// Position of an ordinal.
+/// A number of 32 bits as a position.
 pub(crate) fn index(ordinal: u32) -> usize {
     usize::try_from(ordinal).unwrap_or(usize::MAX)
 }

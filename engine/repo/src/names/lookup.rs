@@ -36,7 +36,7 @@ impl Namer {
         }
         let mut namer = Namer::default();
         for (family, wanted) in &mut open {
-            if let Some(kind) = kind_of(*family) {
+            if let Some(kind) = Kind::of_family(*family) {
                 namer.probe(refs, kind, wanted)?;
                 namer.walk_numbers(refs, kind, wanted)?;
             }
@@ -122,33 +122,8 @@ impl Namer {
 /// Namespace of the names of a family.
 fn own_space(family: Family) -> &'static str {
     match family {
-        Family::Trajectory => "refs/trajectories/",
-        Family::Checkpoint => "refs/checkpoints/",
         Family::Case => "refs/cases/",
-        Family::Release => "refs/releases/",
-        Family::Reconciliation => "refs/reconciliations/",
         Family::Mapping => "refs/mappings/",
-        _ => "refs/names/",
+        _ => Kind::of_family(family).map_or("refs/names/", Kind::namespace),
     }
-}
-
-/// The kind of numbered names that objects of a family get.
-fn kind_of(family: Family) -> Option<Kind> {
-    Some(match family {
-        Family::Intent => Kind::Intent,
-        Family::Change => Kind::Change,
-        Family::State => Kind::State,
-        Family::Trajectory => Kind::Trajectory,
-        Family::Checkpoint => Kind::Checkpoint,
-        Family::Reconciliation => Kind::Reconciliation,
-        Family::Release => Kind::Release,
-        Family::Claim => Kind::Claim,
-        Family::Evidence => Kind::Evidence,
-        Family::Residual => Kind::Residual,
-        Family::AgentRun => Kind::AgentRun,
-        Family::ContextManifest => Kind::ContextManifest,
-        Family::Environment => Kind::Environment,
-        Family::Producer => Kind::Producer,
-        _ => return None,
-    })
 }

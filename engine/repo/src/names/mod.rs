@@ -11,17 +11,7 @@ pub(crate) use numbers::{Allocator, NewName};
 pub(crate) use resolve::{Accept, resolve_in};
 pub use resolve::{resolve, resolve_as};
 
-/// Names of the local records this crate keeps beside the refs.
-pub mod local {
-    /// Identity of the producer used when a command names none.
-    pub const DEFAULT_PRODUCER: &str = "local/default_producer";
-    /// Prefix of counters: `local/counters/<kind>`, a decimal number as text.
-    pub const COUNTERS: &str = "local/counters/";
-    /// Prefix of tombstones: `local/tombstones/<identity>`, the text of a pruned object's tombstone.
-    pub const TOMBSTONES: &str = "local/tombstones/";
-    /// Prefix of workspace records: `<name>/state`, `<name>/change`, `<name>/pending`, `<name>/path`.
-    pub const WORKTREES: &str = "local/worktrees/";
-}
+use gemel_object::Family;
 
 /// A thing that gets numbered names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -90,22 +80,27 @@ impl Kind {
         self.row().2
     }
 
-    fn row(self) -> (&'static str, &'static str, &'static str) {
+    /// The kind of the objects of a family, if they get numbered names.
+    pub(crate) fn of_family(family: Family) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.row().3 == family)
+    }
+
+    fn row(self) -> (&'static str, &'static str, &'static str, Family) {
         match self {
-            Kind::Intent => ("intent", "I", "refs/names/"),
-            Kind::Change => ("change", "C", "refs/names/"),
-            Kind::State => ("state", "S", "refs/names/"),
-            Kind::Trajectory => ("trajectory", "T", "refs/trajectories/"),
-            Kind::Checkpoint => ("checkpoint", "K", "refs/checkpoints/"),
-            Kind::Reconciliation => ("reconciliation", "Re", "refs/reconciliations/"),
-            Kind::Release => ("release", "Rl", "refs/releases/"),
-            Kind::Claim => ("claim", "Cl", "refs/names/"),
-            Kind::Evidence => ("evidence", "E", "refs/names/"),
-            Kind::Residual => ("residual", "R", "refs/names/"),
-            Kind::AgentRun => ("agent_run", "A", "refs/names/"),
-            Kind::ContextManifest => ("context_manifest", "M", "refs/names/"),
-            Kind::Environment => ("environment", "Env", "refs/names/"),
-            Kind::Producer => ("producer", "P", "refs/names/"),
+            Kind::Intent => ("intent", "I", "refs/names/", Family::Intent),
+            Kind::Change => ("change", "C", "refs/names/", Family::Change),
+            Kind::State => ("state", "S", "refs/names/", Family::State),
+            Kind::Trajectory => ("trajectory", "T", "refs/trajectories/", Family::Trajectory),
+            Kind::Checkpoint => ("checkpoint", "K", "refs/checkpoints/", Family::Checkpoint),
+            Kind::Reconciliation => ("reconciliation", "Re", "refs/reconciliations/", Family::Reconciliation),
+            Kind::Release => ("release", "Rl", "refs/releases/", Family::Release),
+            Kind::Claim => ("claim", "Cl", "refs/names/", Family::Claim),
+            Kind::Evidence => ("evidence", "E", "refs/names/", Family::Evidence),
+            Kind::Residual => ("residual", "R", "refs/names/", Family::Residual),
+            Kind::AgentRun => ("agent_run", "A", "refs/names/", Family::AgentRun),
+            Kind::ContextManifest => ("context_manifest", "M", "refs/names/", Family::ContextManifest),
+            Kind::Environment => ("environment", "Env", "refs/names/", Family::Environment),
+            Kind::Producer => ("producer", "P", "refs/names/", Family::Producer),
         }
     }
 

@@ -2,8 +2,9 @@
 //!
 //! Counters alone are hints, since refs may arrive without them; the refs know the largest number in use.
 
-use crate::names::{Kind, local};
+use crate::names::Kind;
 use crate::{RepoError, Result};
+use gemel_store::refs::local;
 use gemel_store::{Refs, Transaction};
 use std::collections::BTreeMap;
 

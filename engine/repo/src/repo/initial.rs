@@ -1,7 +1,7 @@
 //! The objects and records a repository begins with (object model, section 12).
 
 use super::{InitOptions, Repo};
-use crate::names::{self, Kind, local};
+use crate::names::{self, Kind};
 use crate::{RepoError, Result};
 use gemel_object::families::{
     NewAutomation, NewConfig, NewConfigLimits, NewGcPolicy, NewHuman, NewIdentity, NewProducer, NewRetention,
@@ -10,8 +10,8 @@ use gemel_object::families::{
 use gemel_object::{
     DefaultUnknown, Disclosure, Encoded, ExecutionPolicy, Limits, ObjectError, ProducerKind, RetentionPolicy,
 };
-use gemel_store::{NewObject, Refs, Store, StoreError};
-use std::io;
+use gemel_store::refs::local;
+use gemel_store::{NewObject, Refs, Store};
 
 /// Version of the automation producer: a constant of the format, so that identities agree between releases.
 const AUTOMATION_VERSION: &str = "0.1.0";
@@ -118,37 +118,12 @@ fn is_begun(refs: &Refs) -> Result<bool> {
     Ok(refs.get("refs/config")?.is_some() || refs.get(local::DEFAULT_PRODUCER)?.is_some())
 }
 
-/// What Git may see of a `.gemel`: the exchange material, and this file.
-const GITIGNORE: &[u8] = b"*\n!.gitignore\n!exchange/\n!exchange/**\n";
-
-/// Writes `.gemel/.gitignore` unless there is one.
-///
-/// # Errors
-/// `Store`.
-pub(super) fn write_gitignore(store: &Store) -> Result<()> {
-    let (vfs, path) = (store.vfs(), store.dir().join(".gitignore"));
-    let failed = |op: &'static str| {
-        let path = path.clone();
-        move |source: io::Error| StoreError::Io { op, path, source }
-    };
-    if vfs.stat(&path).map_err(failed("examine"))?.is_some() {
-        return Ok(());
-    }
-    let temp = vfs.temp_path(store.dir());
-    let mut file = vfs.create_new(&temp).map_err(failed("create"))?;
-    file.append(GITIGNORE).map_err(failed("write"))?;
-    file.sync().map_err(failed("sync"))?;
-    drop(file);
-    vfs.rename(&temp, &path).map_err(failed("rename"))?;
-    Ok(vfs.sync_dir(store.dir()).map_err(failed("sync"))?)
-}
-
 /// Stores the objects and names them.
 ///
 /// # Errors
 /// `AlreadyExists`, `Store`.
 pub(super) fn publish(repo: &Repo, objects: &Initial, now_ms: i64) -> Result<()> {
-    write_gitignore(&repo.store)?;
+    repo.store.write_gitignore()?;
     let writer = repo.store.writer()?;
     for object in [&objects.producer, &objects.config] {
         writer.put(NewObject { id: object.id, bytes: object.bytes.clone(), base: None })?;

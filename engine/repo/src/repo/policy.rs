@@ -2,11 +2,12 @@
 
 use super::Repo;
 use crate::history::nodes;
-use crate::names::{Accept, local, resolve_in};
+use crate::names::{Accept, resolve_in};
 use crate::{RepoError, Result};
 use gemel_object::families::Config;
 use gemel_object::{Gid, Limits};
 use gemel_store::Refs;
+use gemel_store::refs::local;
 
 impl Repo {
     /// The limits on objects: those of the format, lowered by the config's (object model, section 6).

@@ -1,21 +1,11 @@
-//! The derived file that keeps the graph between commands.
+//! The derived file that keeps the graph between commands (docs/STORAGE.md, "History graph").
 //!
 //! It holds nothing that the objects do not say: deleting it costs time only. Every number in it is checked against
-//! the length of what it points into, and a file whose checksum does not match is as good as none.
-//!
-//! | part | content |
-//! |---|---|
-//! | header | 8 bytes magic, then u32: identities, first and last + 1 of states, of changes, of trajectories, pool length |
-//! | identities | 33 bytes each, ascending: an identity's number is its position, and a family is a range |
-//! | roots | u32 for each state: its root tree |
-//! | changes | 40 bytes for each change |
-//! | trajectories | 48 bytes for each trajectory version |
-//! | pool | u32 each: the lists of both |
-//! | check | BLAKE3 of everything before |
-//!
-//! Integers are little-endian. `u32::MAX` stands for absence; a record that is not known has it as its list.
+//! the length of what it points into, and a file whose checksum does not match is as good as none. An identity's number
+//! is its position; identities ascend, so that a family is a range of numbers.
 
 use crate::history::graph::record::{ChangeRecord, EXTRA, NONE, Num, TrajectoryRecord};
+use crate::history::table::index;
 use gemel_object::{Family, GID_LEN, Gid, TrajectoryOutcome};
 use gemel_store::vfs::FileBytes;
 use std::cmp::Ordering;
@@ -58,7 +48,7 @@ impl GraphFile {
         let range =
             |first: usize| Some(word(first)?..word(first + 1)?).filter(|r| r.start <= r.end && r.end <= ids);
         let (states, changes, trajectories) = (range(1)?, range(3)?, range(5)?);
-        let after = |at: usize, count: u32, each: usize| at.checked_add(size(count).checked_mul(each)?);
+        let after = |at: usize, count: u32, each: usize| at.checked_add(index(count).checked_mul(each)?);
         let roots_at = after(HEADER, ids, GID_LEN)?;
         let changes_at = after(roots_at, count(&states), 4)?;
         let trajectories_at = after(changes_at, count(&changes), CHANGE)?;
@@ -104,7 +94,7 @@ impl GraphFile {
         if num >= self.ids {
             return None;
         }
-        let at = HEADER + size(num) * GID_LEN;
+        let at = HEADER + index(num) * GID_LEN;
         self.bytes.get(at..at + GID_LEN)?.try_into().ok()
     }
 
@@ -199,22 +189,18 @@ impl GraphFile {
 
     /// An element of the pool.
     pub(crate) fn pool(&self, at: u32) -> Option<Num> {
-        if at < self.pool { u32_at(&self.bytes, self.pool_at + size(at) * 4) } else { None }
+        if at < self.pool { u32_at(&self.bytes, self.pool_at + index(at) * 4) } else { None }
     }
 }
 
 const HAS_CREATED: u32 = 1 << 8;
-
-fn size(n: u32) -> usize {
-    usize::try_from(n).unwrap_or(usize::MAX)
-}
 
 fn count(range: &Range<u32>) -> u32 {
     range.end - range.start
 }
 
 fn index_in(range: &Range<u32>, num: Num) -> Option<usize> {
-    range.contains(&num).then(|| size(num - range.start))
+    range.contains(&num).then(|| index(num - range.start))
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
@@ -246,7 +232,7 @@ impl FileWriter {
         };
         let ranges = [range(Family::State), range(Family::Change), range(Family::Trajectory)];
         let [states, changes, trajectories] =
-            [0, 1, 2].map(|n: usize| ranges.get(n).map_or(0, |r| size(count(r))));
+            [0, 1, 2].map(|n: usize| ranges.get(n).map_or(0, |r| index(count(r))));
         Some(FileWriter {
             roots: vec![NONE; states],
             changes: vec![None; changes],

@@ -1,5 +1,6 @@
 //! Records of changes and trajectory versions in which identities are numbers.
 
+use crate::history::table::index;
 use gemel_object::TrajectoryOutcome;
 
 /// Number of an identity within one graph.
@@ -56,7 +57,7 @@ impl NumSet {
     fn place(num: Num) -> (bool, usize, u64) {
         let is_extra = num >= EXTRA;
         let at = if is_extra { num - EXTRA } else { num };
-        (is_extra, usize::try_from(at / 64).unwrap_or(usize::MAX), 1 << (at % 64))
+        (is_extra, index(at / 64), 1 << (at % 64))
     }
 
     pub(crate) fn contains(&self, num: Num) -> bool {
@@ -99,7 +100,7 @@ impl NumCounts {
     /// The counter of `num`.
     pub(crate) fn of(&mut self, num: Num) -> &mut u32 {
         let (words, at) = if num >= EXTRA { (&mut self.extra, num - EXTRA) } else { (&mut self.base, num) };
-        let at = usize::try_from(at).unwrap_or(usize::MAX);
+        let at = index(at);
         if words.len() <= at {
             words.resize(at + 1, 0);
         }

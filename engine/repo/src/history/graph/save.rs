@@ -5,6 +5,7 @@ use crate::history::graph::file::{self, FileWriter, GraphFile};
 use crate::history::graph::record::{ChangeRecord, EXTRA, NONE, Num, TrajectoryRecord};
 use crate::history::graph::{Graph, stored};
 use crate::history::nodes;
+use crate::history::table::index;
 use gemel_object::Gid;
 use rayon::prelude::*;
 use std::collections::HashSet;
@@ -140,8 +141,8 @@ impl Graph<'_> {
         let mut extra: Vec<(Gid, Num)> = self.nums.iter().map(|(id, num)| (*id, *num)).collect();
         extra.sort_unstable();
         let mut renumbering =
-            Renumbering { file: Vec::with_capacity(to_usize(in_file)), extra: vec![NONE; self.ids.len()] };
-        let mut ids = Vec::with_capacity(to_usize(in_file) + extra.len());
+            Renumbering { file: Vec::with_capacity(index(in_file)), extra: vec![NONE; self.ids.len()] };
+        let mut ids = Vec::with_capacity(index(in_file) + extra.len());
         let mut extra = extra.into_iter().peekable();
         for num in 0..in_file {
             let Some(id) = self.id(num) else {
@@ -170,20 +171,16 @@ struct Renumbering {
 
 impl Renumbering {
     fn set_extra(&mut self, old: Num, ids: &[Gid]) {
-        if let Some(slot) = self.extra.get_mut(to_usize(old.saturating_sub(EXTRA))) {
+        if let Some(slot) = self.extra.get_mut(index(old.saturating_sub(EXTRA))) {
             *slot = u32::try_from(ids.len()).unwrap_or(NONE);
         }
     }
 
     fn of(&self, old: Num) -> Num {
         let found = match old.checked_sub(EXTRA) {
-            Some(at) => self.extra.get(to_usize(at)),
-            None => self.file.get(to_usize(old)),
+            Some(at) => self.extra.get(index(at)),
+            None => self.file.get(index(old)),
         };
         found.copied().unwrap_or(NONE)
     }
-}
-
-fn to_usize(n: u32) -> usize {
-    usize::try_from(n).unwrap_or(usize::MAX)
 }
