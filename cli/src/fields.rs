@@ -1,6 +1,7 @@
 //! The fields of any object, by its schema: canonical JSON, compact JSON, and lines for people.
 
 use crate::color::Style;
+use crate::ids::hex;
 use crate::json::{Json, Obj};
 use crate::render::{Printer, Table};
 use crate::time;
@@ -248,8 +249,4 @@ fn extension_name(family: Family, tag: u8) -> Option<&'static str> {
 /// Whether a field holds a time, by the naming rule of the schema.
 fn is_time(name: &str) -> bool {
     name == "at" || name.ends_with("_at")
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

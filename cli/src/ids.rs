@@ -8,14 +8,14 @@ const MIN_DIGITS: usize = 8;
 /// Digits of an identity.
 const ALL_DIGITS: usize = 64;
 
-/// The hexadecimal digits of an identity, without its family.
-pub(crate) fn hex(id: &Gid) -> String {
-    id.digest().iter().map(|byte| format!("{byte:02x}")).collect()
+/// Bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The shortest prefix of at least eight digits that names `id` alone in `repo`; all digits when in doubt.
 pub(crate) fn short(repo: Option<&Repo>, id: &Gid) -> String {
-    let mut digits = hex(id);
+    let mut digits = hex(id.digest());
     let Some(repo) = repo else {
         digits.truncate(MIN_DIGITS);
         return digits;

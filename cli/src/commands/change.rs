@@ -230,7 +230,7 @@ impl View for Begun {
             Some(state) => out.lit("  input state: ").lookup(state).end(),
             None => out.lit("  input state: none (the first change)").end(),
         };
-        if facts.workspace != "default" {
+        if facts.workspace != history::DEFAULT_WORKSPACE {
             out.field("workspace", &facts.workspace);
         }
         if let Some(dir) = &facts.worktree {

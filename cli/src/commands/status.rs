@@ -7,6 +7,7 @@ use crate::error::CliError;
 use crate::json::{Json, Obj};
 use crate::render::{Printer, Table, counted, first_line};
 use gemel_repo::facts::{PathChange, PathStatus};
+use gemel_repo::history::DEFAULT_WORKSPACE;
 use gemel_repo::knowledge::{
     self, ClaimCounts, ClaimRow, EvidenceRow, ResidualRow, StatusFacts, StatusOptions, Verdict,
 };
@@ -154,7 +155,7 @@ impl Standing {
             None => out.lit("state: nothing recorded yet").end(),
         };
         let workspace = &facts.workspace;
-        if workspace.name != "default" {
+        if workspace.name != DEFAULT_WORKSPACE {
             out.lit("workspace: ").paint(Style::Name, &workspace.name).lit(" in ");
             out.text(&workspace.dir.to_string_lossy()).end();
         }
