@@ -15,7 +15,7 @@ pub const MAX_WINDOW_LOG: u32 = 23;
 const LONG_DISTANCE_FROM: usize = 256 << 10;
 
 /// Size a trained dictionary is cut to.
-pub const DICTIONARY_BYTES: usize = 110 << 10;
+const DICTIONARY_BYTES: usize = 110 << 10;
 
 /// Length of the segments a dictionary is put together from. One fixed choice trains five times as fast as a search
 /// for the best one, and is as good within a percent on source trees.

@@ -97,7 +97,7 @@ impl<'a> Object<'a> {
     ///
     /// # Errors
     /// `FamilyMismatch` when the object is of another family.
-    pub fn record_of(&self, family: Family) -> Result<Record<'a>, ObjectError> {
+    pub(crate) fn record_of(&self, family: Family) -> Result<Record<'a>, ObjectError> {
         if self.family() == family {
             return Ok(self.record());
         }

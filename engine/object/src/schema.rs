@@ -32,7 +32,7 @@ pub struct RecordSchema {
     /// Ascending by tag.
     pub fields: &'static [FieldSchema],
     /// Whether any field holds references, at any depth.
-    pub has_refs: bool,
+    pub(crate) has_refs: bool,
 }
 
 /// One declared field.
@@ -166,7 +166,7 @@ impl RecordSchema {
 
 impl FieldType {
     /// Whether values of this type hold references, at any depth.
-    pub const fn has_refs(&self) -> bool {
+    pub(crate) const fn has_refs(&self) -> bool {
         match self {
             FieldType::Gid(_) => true,
             FieldType::Record(schema) => schema.has_refs,

@@ -21,14 +21,14 @@ pub struct Place {
 
 impl Place {
     /// Reads the stored form.
-    pub fn unpack(raw: [u8; PLACE_LEN]) -> Place {
+    pub(crate) fn unpack(raw: [u8; PLACE_LEN]) -> Place {
         let [a, b, c, d, e, f] = raw;
         let packed = u64::from_le_bytes([a, b, c, d, e, f, 0, 0]);
         Place { offset: packed >> SLOT_BITS, slot: (packed & ((1 << SLOT_BITS) - 1)) as u16 }
     }
 
     /// The stored form: 36 bits of offset above 12 bits of slot, little-endian.
-    pub fn pack(self) -> [u8; PLACE_LEN] {
+    pub(crate) fn pack(self) -> [u8; PLACE_LEN] {
         let [a, b, c, d, e, f, ..] = (self.offset << SLOT_BITS | u64::from(self.slot)).to_le_bytes();
         [a, b, c, d, e, f]
     }

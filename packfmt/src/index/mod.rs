@@ -20,7 +20,7 @@ pub const VERSION: u32 = 1;
 
 const DIGEST_LEN: usize = KEY_LEN - 1;
 /// Length of a stored [`Place`] in bytes.
-pub const PLACE_LEN: usize = 6;
+pub(crate) const PLACE_LEN: usize = 6;
 const FANOUT_LEN: usize = 256 * 4;
 const SEGMENT_LEN: usize = 16;
 const DICTIONARY_LEN: usize = 8;

@@ -2,8 +2,8 @@
 //!
 //! A 0.12 store is a directory of loose files. Nothing in it is trusted: links are not followed, every size is
 //! bounded before it is read, every object is hashed against its name, every ref is checked for name, family and
-//! target. [`plan`] looks, [`migrate`] looks and converts, [`write_stoppers`] keeps 0.12 from writing
-//! into what it does not understand. The steps of the conversion are in `switch`, its reasons in docs/decisions/stopping-0.12.md.
+//! target. [`plan`] looks, [`migrate`] looks and converts, [`STOPPERS`] keep 0.12 from writing into
+//! what it does not understand. The steps of the conversion are in `switch`, its reasons in docs/decisions/stopping-0.12.md.
 
 mod build;
 mod disk;
@@ -16,7 +16,8 @@ mod survey;
 mod switch;
 
 pub use finding::{Finding, Findings, Severity};
-pub use stopper::{STOPPER_TEXT, STOPPERS, check_stoppers, write_stoppers};
+use stopper::write_stoppers;
+pub use stopper::{STOPPER_TEXT, STOPPERS, check_stoppers};
 
 use crate::layout::{LOCK, META};
 use crate::vfs::Vfs;
@@ -29,7 +30,7 @@ use switch::{MARK, OLD, Phase, Switch};
 
 /// What a `meta.json` belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub(crate) enum Layout {
     /// A store of 0.12.
     Legacy,
     /// A store of this layout.
@@ -52,7 +53,7 @@ fn layout_of(meta: &Value) -> Option<Layout> {
 ///
 /// # Errors
 /// `UnknownVersion` for the schema of a later version, `CorruptFile` for anything else, `Io`.
-pub fn recognise(vfs: &dyn Vfs, dir: &Path, meta: &[u8]) -> Result<Layout> {
+pub(crate) fn recognise(vfs: &dyn Vfs, dir: &Path, meta: &[u8]) -> Result<Layout> {
     let path = dir.join(META);
     let corrupt = |detail: String| StoreError::CorruptFile { path: path.clone(), offset_bytes: 0, detail };
     let value: Value = serde_json::from_slice(meta).map_err(|e| corrupt(e.to_string()))?;

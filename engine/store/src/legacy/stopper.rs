@@ -24,7 +24,7 @@ pub const STOPPER_TEXT: &str = "This .gemel directory belongs to gemel 0.13 or n
 ///
 /// # Errors
 /// `CorruptFile` when something that is not a plain file has one of the names; `Io`.
-pub fn write_stoppers(vfs: &dyn Vfs, dir: &Path) -> Result<()> {
+pub(super) fn write_stoppers(vfs: &dyn Vfs, dir: &Path) -> Result<()> {
     for name in STOPPERS {
         let path = dir.join(name);
         match disk::kind(vfs, &path)? {
