@@ -301,7 +301,9 @@ fn content_code(error: &ContentError) -> Code {
         | ContentError::Collision { .. }
         | ContentError::LinkTarget { .. } => Code::InvalidArgument,
         ContentError::Object { source, .. } => object_code(source),
-        ContentError::UnrecordedWork { .. } | ContentError::Protected { .. } => Code::PolicyDenied,
+        ContentError::UnrecordedWork { .. }
+        | ContentError::Protected { .. }
+        | ContentError::ProtectedTarget { .. } => Code::PolicyDenied,
         ContentError::Limit { .. } => Code::LimitExceeded,
         ContentError::CorruptObject { .. } => Code::RepositoryCorrupt,
         ContentError::Unstable { .. } | ContentError::Changed { .. } | ContentError::Io { .. } => {

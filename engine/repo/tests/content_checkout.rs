@@ -191,6 +191,43 @@ fn what_is_not_content_stays_or_blocks() {
     assert_eq!(fs::read_to_string(work.path("src/out")).unwrap(), "f");
 }
 
+/// T-26: nothing is written into the store or into Git's files, whatever the target is called and with any force.
+#[test]
+fn never_into_metadata() {
+    let mut work = Work::new();
+    work.write("a", "a");
+    work.write("packs/b", "b");
+    let state = work.capture().state;
+    write(&work.root, ".git/HEAD", "x");
+    std::os::unix::fs::symlink(".gemel", work.root.join("by-link")).unwrap();
+    let before = fs::read_dir(work.store.dir()).unwrap().count();
+    for place in [
+        ".gemel",
+        ".gemel/packs",
+        ".gemel/new/deep",
+        ".git/hooks",
+        "by-link/packs",
+        "new/../.gemel",
+        "x/.GIT/y",
+    ] {
+        let target = work.root.join(place);
+        for overlay in [false, true] {
+            let request = CheckoutRequest { force: true, overlay, ..work.checkout_request(&target, state) };
+            let error = work.checkout(&request).unwrap_err();
+            assert!(matches!(error, ContentError::ProtectedTarget { .. }), "{place}: {error}");
+        }
+    }
+    assert_eq!(fs::read_dir(work.store.dir()).unwrap().count(), before);
+    assert!(!work.path(".git/hooks").exists() && !work.path("x").exists() && !work.path("new").exists());
+    // A repository may itself lie below such a name.
+    let inner = work.root.join(".git/inner");
+    let store =
+        Store::init(std::sync::Arc::new(gemel_store::vfs::real::RealDisk::new()), &inner.join(".gemel"))
+            .unwrap();
+    let state = put_tree(&store, &[("f", Held::File("f"))]);
+    gemel_repo::content::plan_checkout(&store, &work.checkout_request(&inner, state)).unwrap();
+}
+
 /// Shows SEC-04, T-16, T-25.
 #[test]
 fn links_are_replaced_and_never_followed() {

@@ -9,7 +9,7 @@
 
 mod history_support;
 
-use gemel_repo::{Code, Repo, RepoError};
+use gemel_repo::{Code, InitOptions, Repo, RepoError};
 use gemel_store::StoreError;
 use gemel_store::vfs::real::RealDisk;
 use history_support::Life;
@@ -93,6 +93,48 @@ fn a_store_that_came_out_of_git() {
     assert!(error.to_string().contains("work/.gemel/meta.json"), "{error}");
     fs::write(git.join("index"), b"garbage").unwrap();
     assert!(open().is_ok());
+
+    // A tracked link that leads to a store in the same checkout, and a submodule where the store would be.
+    let linked = life.beside("linked");
+    std::os::unix::fs::symlink("../work/.gemel", linked.join(".gemel")).unwrap();
+    fs::write(git.join("index"), index(&["linked/.gemel"])).unwrap();
+    for error in [discover(&linked).unwrap_err(), Repo::open(Arc::new(RealDisk::new()), &linked).unwrap_err()]
+    {
+        assert!(error.to_string().contains("\"linked/.gemel\""), "{error}");
+    }
+    fs::write(git.join("index"), index(&["work/.gemel/meta.json"])).unwrap();
+    let error = discover(&linked).unwrap_err();
+    assert!(error.to_string().contains("work/.gemel/meta.json"), "{error}");
+
+    // Neither is one begun where Git put something.
+    let fresh = life.beside("fresh");
+    fs::write(git.join("index"), index(&["fresh/.gemel/packs"])).unwrap();
+    let error = Repo::init(Arc::new(RealDisk::new()), &fresh, &InitOptions::default()).unwrap_err();
+    assert_eq!(error.code(), Code::PolicyDenied);
+    assert!(!fresh.join(".gemel").exists());
+}
+
+/// What Git should have as files, but are pipes, keeps nobody waiting.
+#[test]
+fn pipes_in_the_place_of_git() {
+    let life = Life::new();
+    let pipe = |path: &Path| {
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            path,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::from_raw_mode(0o600),
+            0,
+        )
+        .unwrap();
+    };
+    pipe(&life.root.join(".git"));
+    assert!(discover(&life.root).is_ok());
+    fs::remove_file(life.root.join(".git")).unwrap();
+    fs::create_dir(life.root.join(".git")).unwrap();
+    pipe(&life.root.join(".git/index"));
+    pipe(&life.root.join(".git/sharedindex.0"));
+    assert!(discover(&life.root).is_ok());
 }
 
 #[test]

@@ -70,6 +70,12 @@ pub enum ContentError {
         /// The paths, ascending.
         paths: Vec<String>,
     },
+    /// A checkout into the store or into other repository metadata.
+    #[error("invalid: {} lies in repository metadata; nothing is checked out there", path.display())]
+    ProtectedTarget {
+        /// The directory.
+        path: PathBuf,
+    },
     /// Names that the target's file system takes for one.
     #[error("invalid: names that collide on this file system: {}", shorten(paths))]
     Collision {

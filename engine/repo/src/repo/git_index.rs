@@ -17,16 +17,22 @@ const MAX_LENGTH: u16 = 0xFFF;
 /// Most entries looked at.
 const MAX_ENTRIES: u32 = 100_000_000;
 
-/// The first tracked path below `root/.gemel` other than `.gitignore` and `exchange/`.
-pub(super) fn tracked_store_file(root: &Path) -> Option<String> {
-    let (top, git_dir) = root.ancestors().find_map(|dir| git_dir(dir).map(|git| (dir, git)))?;
-    let relative = root.strip_prefix(top).ok()?;
+/// The first tracked path that makes the store `dir`: the directory itself, as a link or a submodule, or what lies
+/// below it other than `.gitignore` and `exchange/`. Where a link leads to the store, both places are looked at.
+pub(super) fn tracked_store_file(dir: &Path) -> Option<String> {
+    let real = dir.canonicalize().ok().filter(|real| real != dir);
+    std::iter::once(dir.to_owned()).chain(real).find_map(|dir| tracked_at(&dir))
+}
+
+/// The first tracked path that makes `dir`.
+fn tracked_at(dir: &Path) -> Option<String> {
+    let (top, git_dir) = dir.ancestors().skip(1).find_map(|top| git_dir(top).map(|git| (top, git)))?;
+    let relative = dir.strip_prefix(top).ok()?;
     let mut prefix = Vec::new();
     for part in relative.components() {
         prefix.extend_from_slice(part.as_os_str().as_encoded_bytes());
         prefix.push(b'/');
     }
-    prefix.extend_from_slice(b".gemel/");
     // With `core.splitIndex` most entries live in shared files beside the index.
     let shared = std::fs::read_dir(&git_dir).into_iter().flatten().flatten().map(|entry| entry.path());
     let shared = shared
@@ -42,20 +48,35 @@ fn git_dir(dir: &Path) -> Option<PathBuf> {
         return Some(path);
     }
     let mut text = String::new();
-    File::open(&path).ok()?.take(4096).read_to_string(&mut text).ok()?;
+    open_regular(&path)?.take(4096).read_to_string(&mut text).ok()?;
     let target = text.strip_prefix("gitdir:")?.trim();
     Some(dir.join(target))
+}
+
+/// Opens a regular file; anything else that stands there is not waited for.
+fn open_regular(path: &Path) -> Option<File> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+        options.custom_flags(i32::try_from(flags.bits()).ok()?);
+    }
+    let file = options.open(path).ok()?;
+    file.metadata().ok()?.is_file().then_some(file)
 }
 
 fn search(index: &Path, prefix: &[u8]) -> Option<String> {
     // Object names are 20 bytes long, or 32 with SHA-256; nothing in the file says which.
     [20, 32].into_iter().find_map(|oid_len| {
-        let file = BufReader::with_capacity(64 << 10, File::open(index).ok()?);
+        let file = BufReader::with_capacity(64 << 10, open_regular(index)?);
         first_below(file, oid_len, prefix)
     })?
 }
 
-/// `None` when the bytes are no index with names of this length; else the first offending path, if any.
+/// `None` when the bytes are no index with names of this length; else the first offending path, if any: the one that is
+/// `prefix` without its last byte, a slash, or one that begins with it.
 fn first_below(mut input: impl BufRead, oid_len: usize, prefix: &[u8]) -> Option<Option<String>> {
     let mut header = [0; 12];
     input.read_exact(&mut header).ok()?;
@@ -67,6 +88,9 @@ fn first_below(mut input: impl BufRead, oid_len: usize, prefix: &[u8]) -> Option
     let mut name = Vec::new();
     for _ in 0..count {
         read_entry(&mut input, oid_len, version, &mut name)?;
+        if prefix.strip_suffix(b"/") == Some(name.as_slice()) {
+            return Some(Some(String::from_utf8_lossy(&name).into_owned()));
+        }
         if let Some(below) = name.strip_prefix(prefix) {
             if below != b".gitignore" && !below.starts_with(b"exchange/") {
                 return Some(Some(String::from_utf8_lossy(&name).into_owned()));
@@ -192,6 +216,8 @@ mod tests {
         check(&[".gemel/.gitignore", ".gemel/court.allowlist"], ".gemel/", Some(".gemel/court.allowlist"));
         check(&["a", "b/.gemel/packs/x", "c"], "b/.gemel/", Some("b/.gemel/packs/x"));
         check(&["a", "b/.gemel/packs/x", "c"], "c/.gemel/", None);
+        check(&[".gemel", ".gemel-x"], ".gemel/", Some(".gemel"));
+        check(&["a/.gemel", "b"], "a/.gemel/", Some("a/.gemel"));
     }
 
     #[test]

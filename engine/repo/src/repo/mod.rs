@@ -49,10 +49,13 @@ impl Repo {
     /// material, or that an interrupted `init` left, is completed (workflow, section 2).
     ///
     /// # Errors
-    /// `AlreadyExists`, `Invalid` (mail address without a name), `Store`.
+    /// `AlreadyExists`, `TrackedStore`, `Invalid` (mail address without a name), `Store`.
     pub fn init(vfs: Arc<dyn Vfs>, root: &Path, options: &InitOptions) -> Result<InitFacts> {
         let objects = initial::objects(options)?;
         let dir = root.join(STORE_DIR);
+        if let Some(tracked) = git_index::tracked_store_file(&dir) {
+            return Err(RepoError::TrackedStore { path: dir, tracked });
+        }
         let store = match Store::init(vfs.clone(), &dir) {
             Ok(store) => store,
             Err(StoreError::AlreadyExists { .. }) => {
@@ -80,7 +83,7 @@ impl Repo {
             StoreError::NotARepository { .. } => RepoError::NotARepository { path: root.to_path_buf() },
             other => RepoError::Store(other),
         })?;
-        match git_index::tracked_store_file(root) {
+        match git_index::tracked_store_file(&dir) {
             Some(tracked) => Err(RepoError::TrackedStore { path: dir, tracked }),
             None => Ok(Repo { root: root.to_path_buf(), store }),
         }

@@ -6,6 +6,7 @@ mod names;
 mod obstacles;
 mod plan;
 mod run;
+mod target;
 mod write;
 
 pub(crate) use collide::{Alike, may_collide};

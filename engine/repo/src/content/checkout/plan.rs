@@ -2,7 +2,7 @@
 
 use super::collide::{OnDisk, collisions};
 use super::obstacles::{InTheWay, Standing};
-use super::{CheckoutRequest, is_left_behind, names};
+use super::{CheckoutRequest, is_left_behind, names, target};
 use crate::content::build::Overlay;
 use crate::content::delta::{Leaf, PathDelta, TreeDelta, Watch, compare_trees, delta_trees, root_tree};
 use crate::content::disk::{Stat, is_absent};
@@ -57,8 +57,9 @@ pub(super) struct Step {
 /// Decides what a checkout has to do. Changes no file of the target.
 ///
 /// # Errors
-/// `Io`, `Store`, `CorruptObject`, `Limit`, `LinkTarget`.
+/// `ProtectedTarget`, `Io`, `Store`, `CorruptObject`, `Limit`, `LinkTarget`.
 pub fn plan_checkout(store: &Store, request: &CheckoutRequest<'_>) -> Result<CheckoutPlan> {
+    target::check(request.target, store.dir())?;
     let want = root_tree(store, &request.state)?;
     let recorded = request.recorded.map(|state| root_tree(store, &state)).transpose()?;
     let overlay = Overlay::new(store);
