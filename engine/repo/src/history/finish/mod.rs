@@ -4,22 +4,25 @@
 //! are decided, the two objects that depend on them are built, and everything is committed: one commit of objects,
 //! then one ref transaction. Whatever fails before that leaves refs, counters and the pending record as they were.
 
+mod built;
+mod names;
+
 use crate::content::{CaptureRequest, CompareWith, PathDelta, WorktreeRequest, capture, delta_worktree};
 use crate::facts::{Omitted, Progress, Uncertainty};
-use crate::history::agent::{self, RunContext};
-use crate::history::declared::{DeclareContext, Declared, Specs, declare, non_empty};
+use crate::history::agent;
+use crate::history::declared::Specs;
 use crate::history::graph::Graph;
 use crate::history::lineage::{self, Lineage};
-use crate::history::operations::operations;
 use crate::history::pending::Pending;
 use crate::history::view;
 use crate::history::workspace::{Workspace, path_text, record_name};
-use crate::names::{Accept, Allocator, Kind, NewName, resolve_in};
+use crate::names::{Accept, Allocator, NewName, resolve_in};
 use crate::{Repo, RepoError, Result};
-use gemel_object::families::{NewChange, NewState, NewTrajectory};
-use gemel_object::{Disclosure, Encoded, Family, Gid, Limits, ObjectError};
-use gemel_store::{NewObject, Refs, Transaction, Writer};
-use rayon::prelude::*;
+use built::{Built, ids, put};
+use gemel_object::families::NewState;
+use gemel_object::{Disclosure, Family, Gid, Limits};
+use gemel_store::{Refs, Writer};
+use names::Names;
 use std::path::PathBuf;
 
 /// What `change finish` is told; identities are text in any accepted form.
@@ -308,236 +311,6 @@ fn expected_state(root_tree: Gid, limits: &Limits) -> Result<Gid> {
         .encode(limits)
         .map(|state| state.id)
         .map_err(|source| RepoError::Object { family: Family::State, source })
-}
-
-/// Objects that do not depend on where the change stands.
-struct Built {
-    operations: Vec<Encoded>,
-    declared: Declared,
-    agent_run: Option<Encoded>,
-    linked_run: Option<Gid>,
-    uncertainty: Vec<Uncertainty>,
-}
-
-impl Built {
-    fn make(
-        repo: &Repo,
-        refs: &Refs,
-        inputs: &Inputs,
-        captured: &Captured,
-        options: &FinishOptions,
-    ) -> Result<Built> {
-        let operations = operations(&captured.deltas, inputs.producer, options.now_ms, &inputs.limits)?;
-        let context = DeclareContext {
-            repo,
-            refs,
-            limits: &inputs.limits,
-            producer: inputs.producer,
-            input_state: inputs.input(),
-            result_state: captured.state,
-            now_ms: options.now_ms,
-        };
-        let declared = declare(context, &inputs.specs)?;
-        let run = RunContext {
-            producer: inputs.producer,
-            input_state: inputs.input(),
-            intent: inputs.intent(),
-            context_manifest: inputs.context_manifest,
-            instruction_digest: inputs.instruction_digest.as_ref().map(<[u8; 32]>::as_slice),
-            environment: inputs.environment,
-            disclosure: inputs.disclosure,
-            started_at_ms: inputs.pending.started_at_ms,
-            ended_at_ms: options.now_ms,
-        };
-        let agent_run =
-            if options.agent.is_empty() { None } else { Some(options.agent.encode(run, &inputs.limits)?) };
-        let unstated = inputs.specs.evidence.iter().zip(&declared.evidence).filter(|(spec, _)| !spec.stated);
-        let uncertainty = unstated.map(|(spec, evidence)| Uncertainty {
-            class: "evidence_outcome",
-            ids: vec![evidence.id.to_string()],
-            reason: format!("no outcome was stated for {:?}: recorded as inconclusive", spec.subject),
-        });
-        Ok(Built {
-            operations,
-            agent_run,
-            linked_run: inputs.agent_run,
-            uncertainty: uncertainty.collect(),
-            declared,
-        })
-    }
-
-    fn run(&self) -> Option<Gid> {
-        self.agent_run.as_ref().map(|run| run.id).or(self.linked_run)
-    }
-
-    fn put(&self, writer: &Writer<'_>) -> Result<()> {
-        self.operations.par_iter().try_for_each(|operation| put(writer, operation))?;
-        let Declared { evidence, claims, residuals } = &self.declared;
-        evidence
-            .iter()
-            .chain(claims)
-            .chain(residuals)
-            .chain(&self.agent_run)
-            .try_for_each(|object| put(writer, object))
-    }
-
-    /// The change and the version of its trajectory.
-    fn in_lineage(
-        &self,
-        inputs: &Inputs,
-        captured: &Captured,
-        lineage: &Lineage,
-        options: &FinishOptions,
-    ) -> Result<(Encoded, Encoded)> {
-        let operations = ids(&self.operations);
-        let (claims, evidence, residuals) = (
-            unique(&self.declared.claims),
-            unique(&self.declared.evidence),
-            unique(&self.declared.residuals),
-        );
-        let change = NewChange {
-            summary: Some(&inputs.summary),
-            intent: inputs.intent(),
-            input_state: inputs.input(),
-            operations: non_empty(&operations),
-            resulting_state: Some(captured.state),
-            producer: Some(inputs.producer),
-            agent_run: self.run(),
-            context_manifest: inputs.context_manifest,
-            disclosure: inputs.disclosure,
-            instruction_digest: inputs.instruction_digest.as_ref().map(<[u8; 32]>::as_slice),
-            environment: inputs.environment,
-            claims: non_empty(&claims),
-            evidence: non_empty(&evidence),
-            residuals: non_empty(&residuals),
-            causal_parents: non_empty(lineage.parent.as_slice()),
-            created_at: Some(options.now_ms),
-            ..NewChange::default()
-        }
-        .encode(&inputs.limits)
-        .map_err(|source| too_much(source, operations.len()))?;
-        let continued = lineage.trajectory.as_ref().map(|continued| &continued.version);
-        let trajectory = NewTrajectory {
-            previous: continued.map(|version| version.id),
-            intent: inputs.intent(),
-            base_state: continued.map_or(inputs.input(), |version| version.base),
-            producer: Some(inputs.producer),
-            agent_run: self.run(),
-            added_changes: Some(&[change.id]),
-            added_evidence: non_empty(&evidence),
-            added_residuals: non_empty(&residuals),
-            created_at: Some(continued.and_then(|version| version.created_at_ms).unwrap_or(options.now_ms)),
-            updated_at: Some(options.now_ms),
-            ..NewTrajectory::default()
-        }
-        .encode(&inputs.limits)
-        .map_err(|source| RepoError::Object { family: Family::Trajectory, source })?;
-        Ok((change, trajectory))
-    }
-}
-
-/// A change that refers to more than an object may nearly always has too many operations.
-fn too_much(source: ObjectError, operations: usize) -> RepoError {
-    match source {
-        ObjectError::RefCountExceeded { max, found } => RepoError::Limit {
-            what: format!(
-                "references of a change with {operations} operations (record the files with `gemel snapshot` first, \
-                 then begin the change from there)"
-            ),
-            found,
-            limit: max,
-        },
-        source => RepoError::Object { family: Family::Change, source },
-    }
-}
-
-fn put(writer: &Writer<'_>, object: &Encoded) -> Result<()> {
-    writer.put(NewObject { id: object.id, bytes: object.bytes.clone(), base: None })?;
-    Ok(())
-}
-
-fn ids(objects: &[Encoded]) -> Vec<Gid> {
-    objects.iter().map(|object| object.id).collect()
-}
-
-/// Identities in order, each once: the same spec twice is one object.
-fn unique(objects: &[Encoded]) -> Vec<Gid> {
-    let mut seen = std::collections::HashSet::new();
-    objects.iter().map(|object| object.id).filter(|id| seen.insert(*id)).collect()
-}
-
-/// Names for everything new, in the order of the contract.
-struct Names {
-    change: NewName,
-    state: NewName,
-    trajectory: Option<NewName>,
-    claims: Vec<NewName>,
-    evidence: Vec<NewName>,
-    residuals: Vec<NewName>,
-    agent_run: Option<NewName>,
-}
-
-impl Names {
-    fn give(names: &mut Allocator, built: &Built, new_trajectory: bool) -> Result<Names> {
-        Ok(Names {
-            change: names.next(Kind::Change)?,
-            state: names.next(Kind::State)?,
-            trajectory: if new_trajectory { Some(names.next(Kind::Trajectory)?) } else { None },
-            claims: each(names, Kind::Claim, &built.declared.claims)?,
-            evidence: each(names, Kind::Evidence, &built.declared.evidence)?,
-            residuals: each(names, Kind::Residual, &built.declared.residuals)?,
-            agent_run: built.agent_run.as_ref().map(|_| names.next(Kind::AgentRun)).transpose()?,
-        })
-    }
-
-    fn set(
-        &self,
-        transaction: &mut Transaction,
-        built: &Built,
-        lineage: &Lineage,
-        change: Gid,
-        state: Gid,
-        trajectory: Gid,
-    ) {
-        transaction.set("refs/head", change);
-        transaction.set("refs/state/head", state);
-        transaction.set(self.change.full.as_str(), change);
-        transaction.set(self.state.full.as_str(), state);
-        transaction
-            .set(format!("{}{}", Kind::Trajectory.namespace(), self.trajectory_name(lineage)), trajectory);
-        transaction.set("refs/trajectories/current", trajectory);
-        let Declared { evidence, claims, residuals } = &built.declared;
-        let lists = [(&self.claims, claims), (&self.evidence, evidence), (&self.residuals, residuals)];
-        for (names, objects) in lists {
-            for (name, object) in names.iter().zip(objects) {
-                transaction.set(name.full.as_str(), object.id);
-            }
-        }
-        if let (Some(name), Some(run)) = (&self.agent_run, &built.agent_run) {
-            transaction.set(name.full.as_str(), run.id);
-        }
-    }
-
-    fn trajectory_name(&self, lineage: &Lineage) -> String {
-        match (&lineage.trajectory, &self.trajectory) {
-            (Some(continued), _) => continued.name.clone(),
-            (None, Some(name)) => name.short.clone(),
-            (None, None) => String::new(),
-        }
-    }
-}
-
-/// A name for each object; an object declared twice has one.
-fn each(names: &mut Allocator, kind: Kind, objects: &[Encoded]) -> Result<Vec<NewName>> {
-    let mut given: Vec<NewName> = Vec::with_capacity(objects.len());
-    for (at, object) in objects.iter().enumerate() {
-        let earlier = objects.iter().take(at).position(|other| other.id == object.id);
-        given.push(match earlier.and_then(|at| given.get(at)) {
-            Some(name) => name.clone(),
-            None => names.next(kind)?,
-        });
-    }
-    Ok(given)
 }
 
 #[expect(clippy::too_many_arguments, reason = "gathers what the steps of one command made")]
