@@ -20,10 +20,8 @@ fn files() {
     file.append(b"!").unwrap();
     assert_eq!(&*map, b"hello world");
     drop(map);
-    let mut buf = [0; 6];
-    file.read_at(6, &mut buf).unwrap();
-    assert_eq!(&buf, b"world!");
-    assert_eq!(file.read_at(7, &mut buf).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+    assert_eq!(disk.read_range(&path, 6, 6).unwrap(), b"world!");
+    assert_eq!(disk.read_range(&path, 7, 6).unwrap_err().kind(), ErrorKind::UnexpectedEof);
     file.truncate(5).unwrap();
     file.append(b"?").unwrap();
     file.sync().unwrap();

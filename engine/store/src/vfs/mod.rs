@@ -94,11 +94,6 @@ pub trait AppendFile: Send + Sync + Debug {
     /// # Errors
     /// Any disk error.
     fn sync(&mut self) -> io::Result<()>;
-    /// Reads back `buf.len()` bytes at `offset`, appended data included.
-    ///
-    /// # Errors
-    /// Any disk error; `UnexpectedEof` past the end.
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()>;
     /// Takes an exclusive advisory lock on this file without waiting. `false`: another handle has it.
     ///
     /// # Errors

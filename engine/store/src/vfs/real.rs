@@ -364,11 +364,6 @@ impl AppendFile for RealFile {
         done
     }
 
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
-        self.check()?;
-        read_exact_at(&self.file, offset, buf)
-    }
-
     fn try_lock(&mut self) -> io::Result<bool> {
         match self.file.try_lock() {
             Ok(()) => Ok(true),

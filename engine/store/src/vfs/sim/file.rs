@@ -4,7 +4,7 @@ use super::SimDisk;
 use super::contents::Inode;
 use super::state::State;
 use crate::vfs::{AppendFile, LockGuard};
-use std::io::{self, ErrorKind};
+use std::io;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -81,18 +81,6 @@ impl AppendFile for SimFile {
         let done = self.disk.state().sync(self.inode);
         self.poisoned = done.is_err();
         done
-    }
-
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
-        self.check()?;
-        let state = self.disk.state();
-        state.alive()?;
-        let data = state.contents.bytes(self.inode)?;
-        let start = usize::try_from(offset).unwrap_or(usize::MAX);
-        let end = start.saturating_add(buf.len());
-        let found = data.get(start..end).ok_or_else(|| io::Error::from(ErrorKind::UnexpectedEof))?;
-        buf.copy_from_slice(found);
-        Ok(())
     }
 
     fn try_lock(&mut self) -> io::Result<bool> {
