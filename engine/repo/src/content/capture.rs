@@ -102,6 +102,8 @@ impl OmissionReason {
     }
 }
 
+/// Derived file whose making dates the beginning of a walk.
+const CLOCK_FILE: &str = "clock";
 /// Passes made at most (workflow, section 3.4).
 const MAX_ATTEMPTS: u32 = 3;
 /// Extension of a state that tells how it was captured (object model, section 7.2).
@@ -128,6 +130,8 @@ pub(crate) fn capture_watched(
     let recorded = request.recorded.map(|state| root_tree(store, &state)).transpose()?;
     let mut attempts = 1;
     loop {
+        // A change beside the worktree lets the walk know how late it is. Without it more is looked at again.
+        let _ = store.cache_write(CLOCK_FILE, b"");
         let mut scan = scan(ScanRequest {
             root: request.root,
             recorded,
@@ -259,10 +263,19 @@ impl Stored for InStore<'_, '_> {
     }
 }
 
-/// Whether every directory, file and link is still what it was when it was listed.
+/// Whether everything that was looked at is the content of one moment: every directory, file and link is still what it
+/// was when it was listed.
+///
+/// Looking again at what the stat cache vouched for can be spared when all the rest last changed before the walk began,
+/// by the clock of its file system. Then all of it stood like that at the beginning: the rest since its last change,
+/// what was vouched for up to the moment it was looked at.
 fn is_unchanged(scan: &Scan, root: &Path) -> Result<bool> {
+    let before_walk = scan.is_older_than_walk();
     let check = |number: usize| -> std::io::Result<bool> {
         let node = &scan.nodes[number];
+        if before_walk && matches!(node.content, Content::Cached(_)) {
+            return Ok(true);
+        }
         let dir = scan.root.beneath(&scan.path(number))?;
         let now = dir.stat_self()?;
         if (now.mtime_ns, now.ino) != (node.stat.mtime_ns, node.stat.ino) {

@@ -99,6 +99,67 @@ fn one_disturbance_is_a_second_attempt() {
     }
 }
 
+/// Waits until the file system's clock has left the last change of `path` behind.
+fn let_time_pass(path: &Path) {
+    let at = |path: &Path| crate::content::disk::change_time_of(path).unwrap().0;
+    let probe = path.with_file_name("probe");
+    loop {
+        fs::write(&probe, "").unwrap();
+        let passed = at(&probe) > at(path);
+        fs::remove_file(&probe).unwrap();
+        if passed {
+            return;
+        }
+    }
+}
+
+/// What the stat cache vouches for is not looked at twice, and what is recorded is the moment the walk began.
+#[test]
+fn with_a_stat_cache_the_state_is_that_of_the_beginning() {
+    type Disturb = fn(&Path);
+    let cases: [(Disturb, u32, &str, &str); 2] = [
+        (|root| fs::write(root.join("d/kept"), "later").unwrap(), 1, "d/kept", "1"),
+        (|root| fs::write(root.join("edited"), "later").unwrap(), 2, "edited", "later"),
+    ];
+    for (disturb, attempts, path, expected) in cases {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().join("work");
+        fs::create_dir(&root).unwrap();
+        fs::create_dir(root.join("d")).unwrap();
+        fs::write(root.join("d/kept"), "1").unwrap();
+        fs::write(root.join("edited"), "1").unwrap();
+        let store = Store::init(Arc::new(RealDisk::new()), &root.join(".gemel")).unwrap();
+        let capture = |recorded, between: &dyn Fn(u32)| {
+            let request = CaptureRequest {
+                root: &root,
+                recorded,
+                cache: Some("stat-default"),
+                compare_with: CompareWith::Empty,
+                verify: false,
+                limits: &Limits::DEFAULT,
+                progress: &Silent,
+            };
+            let writer = store.writer().unwrap();
+            let captured = capture_watched(&store, &writer, &request, between).unwrap();
+            writer.commit().unwrap();
+            captured
+        };
+        // Younger than the racy rule allows, nothing is vouched for.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let first = capture(None, &|_| {}).state;
+        fs::write(root.join("edited"), "now").unwrap();
+        let_time_pass(&root.join("edited"));
+        let captured = capture(Some(first), &|attempt| {
+            if attempt == 1 {
+                disturb(&root);
+            }
+        });
+        assert_eq!((captured.attempts, captured.coherent), (attempts, true), "{path}");
+        let found = captured.changes.iter().find(|delta| delta.path == path).unwrap();
+        assert_eq!(read_blob(&store, &found.after.unwrap().1).unwrap(), expected.as_bytes(), "{path}");
+    }
+}
+
 #[test]
 fn what_never_rests_is_recorded_as_incoherent() {
     let (captured, _, record) =

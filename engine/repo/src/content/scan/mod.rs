@@ -231,6 +231,18 @@ impl Scan {
         path_of(&self.nodes, number)
     }
 
+    /// Whether everything the stat cache did not vouch for changed last before the walk began. Both times come from one
+    /// clock that never steps back, so the earlier time is the earlier event, however coarse the clock is.
+    pub(crate) fn is_older_than_walk(&self) -> bool {
+        let older = |stat: &Stat| stat.ctime_ns < self.horizon_ns;
+        self.nodes.iter().all(|node| match &node.content {
+            Content::Cached(_) => true,
+            Content::Fresh(leaves) => {
+                older(&node.stat) && leaves.items().iter().all(|leaf| older(&leaf.stat))
+            }
+        })
+    }
+
     /// Things that a capture refuses; the first by path.
     pub(crate) fn refused(&self) -> Option<&Omission> {
         self.omitted.iter().find(|omission| omission.reason != OmissionReason::NestedRepository)
