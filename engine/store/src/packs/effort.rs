@@ -9,6 +9,8 @@ pub(crate) const BULK_BYTES: u64 = 8 << 20;
 pub(crate) const BULK_OBJECTS: u64 = 2000;
 /// Largest object stored in one frame; larger ones are chunked.
 pub(crate) const CHUNK_FROM: usize = 4 << 20;
+/// The same for metadata, whose differences and references are worth a large frame; a group that it joins still fits one.
+pub(crate) const METADATA_CHUNK_FROM: usize = 7 << 20;
 /// Largest plain length compressed with a dictionary: beyond it the object is context enough for itself.
 pub(crate) const DICTIONARY_UP_TO: usize = 64 << 10;
 /// Deepest chain of bases a writer makes; readers accept [`gemel_packfmt::frame::MAX_DEPTH`].

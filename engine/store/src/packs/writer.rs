@@ -3,7 +3,8 @@
 use super::claim;
 use super::decode::Piece;
 use super::effort::{
-    self, BULK_BYTES, BULK_OBJECTS, CHUNK_FROM, DEPTH, DICTIONARY_UP_TO, Effort, METADATA_LEVEL,
+    self, BULK_BYTES, BULK_OBJECTS, CHUNK_FROM, DEPTH, DICTIONARY_UP_TO, Effort, METADATA_CHUNK_FROM,
+    METADATA_LEVEL,
 };
 use super::publish;
 use super::session::{PackedGroup, Session, with_length};
@@ -111,7 +112,8 @@ impl<'s> Writer<'s> {
             return Ok(false);
         }
         validate(&object)?;
-        if object.bytes.len() > CHUNK_FROM {
+        let most = if object.id.family() == Family::Blob { CHUNK_FROM } else { METADATA_CHUNK_FROM };
+        if object.bytes.len() > most {
             return self
                 .put_chunked(object.id.family(), object.bytes.len() as u64, &[], &mut &object.bytes[..])
                 .map(|r| r.1);
