@@ -21,7 +21,7 @@ fn a_thousand_small_commands_leave_a_handful_of_files() {
     let (world, disk) = edited();
     let costs: Vec<_> = (0..1000 / EACH).map(|n| round(&world, &disk, n)).collect();
     for (n, cost) in costs.iter().flatten().enumerate() {
-        let most = Cost { writes: 16, reads: 64, read_bytes: 2 << 20 };
+        let most = Cost { writes: 18, reads: 64, read_bytes: 2 << 20 };
         assert_eq!(cost.max(most), most, "command {n}");
     }
     // The hundreds before a fold of the journal and those after it cost about the same.
@@ -34,8 +34,8 @@ fn a_thousand_small_commands_leave_a_handful_of_files() {
     let within =
         |dir: &str| files.iter().filter(|path| path.starts_with(world.store_dir().join(dir))).count();
     let counts = ["packs", "refdb", "cache"].map(within);
-    // A pack, its index, a lock; a few tables, a journal and their list; one stat cache.
-    assert!(counts[0] <= 3 && counts[1] <= 8 && counts[2] <= 1, "{counts:?} {files:?}");
+    // A pack, its index, a lock; a few tables, a journal and their list; a stat cache and the clock file.
+    assert!(counts[0] <= 3 && counts[1] <= 8 && counts[2] <= 2, "{counts:?} {files:?}");
     world.check_whole(&disk, "after a thousand commands");
 }
 
