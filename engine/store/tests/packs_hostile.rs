@@ -271,6 +271,25 @@ fn frames_that_lie_are_refused_without_harm() {
 }
 
 #[test]
+fn marks_cannot_claim_more_objects_than_there_are_bytes() {
+    let disk = SimDisk::new();
+    Store::init(Arc::new(disk.clone()), Path::new(DIR)).unwrap();
+    let mut pack = frame::header(1).to_vec();
+    for _ in 0..200 {
+        let start = pack.len() as u64;
+        let frames = FrameSum::default().value();
+        let objects = u32::MAX;
+        Mark { start, first_ordinal: 0, objects, foreign: 0, dictionaries: 0, frames, keys: None }
+            .put(&mut pack);
+    }
+    let vfs: &dyn gemel_store::vfs::Vfs = &disk;
+    vfs.create_new(&Path::new(DIR).join("packs/00000001.pack")).unwrap().append(&pack).unwrap();
+    let store = open(&disk).unwrap();
+    assert!(!store.contains(&blob(b"x", None).id).unwrap());
+    assert_eq!(store.ids().unwrap(), []);
+}
+
+#[test]
 fn a_chain_without_end_is_cut() {
     let id = blob(b"x", None).id;
     let step = |n: u32| {

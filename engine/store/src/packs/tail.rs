@@ -99,9 +99,11 @@ impl Tail {
 
     /// Takes a batch over; `false` when its numbers contradict what came before.
     fn accept(&mut self, batch: &Batch) -> bool {
-        let known = self.first_ordinal + self.objects.len() as u32;
-        let Some(lost) = batch.mark.first_ordinal.checked_sub(known) else { return false };
-        if lost > 0 && self.damage.is_empty() || u64::from(lost) > self.bytes.len() as u64 {
+        let known = u64::from(self.first_ordinal) + self.objects.len() as u64;
+        let Some(lost) = u64::from(batch.mark.first_ordinal).checked_sub(known) else { return false };
+        // No pack holds more objects than bytes; marks that add up to more lie, and would be believed with memory.
+        let total = self.objects.len() as u64 + lost + u64::from(batch.mark.objects);
+        if total > self.bytes.len() as u64 || lost > 0 && self.damage.is_empty() {
             return false;
         }
         let unknown = ([0; KEY_LEN], Place::default());
@@ -111,10 +113,9 @@ impl Tail {
         self.dictionaries.extend(&batch.dictionaries);
         match &batch.mark.keys {
             Some(keys) => self.objects.extend(keys),
-            None if u64::from(batch.mark.objects) > self.bytes.len() as u64 => return false,
             None => {
                 self.unindexed = true;
-                self.objects.resize(self.objects.len() + batch.mark.objects as usize, unknown);
+                self.objects.resize(total as usize, unknown);
             }
         }
         true
