@@ -208,15 +208,19 @@ impl Compared<'_> {
             DiffKind::Renamed { from } => from,
             _ => &entry.path,
         };
-        let old_bytes = self.facts.old_bytes(self.repo, entry)?;
-        let new_bytes = self.facts.new_bytes(self.repo, entry)?;
-        let old = entry.old.as_ref().map(|side| version(old_path, side, &old_bytes));
-        let new = entry.new.as_ref().map(|side| version(&entry.path, side, &new_bytes));
+        let (old_bytes, new_bytes) = match self.facts.is_too_long(self.repo, entry)? {
+            true => (None, None),
+            false => {
+                (Some(self.facts.old_bytes(self.repo, entry)?), Some(self.facts.new_bytes(self.repo, entry)?))
+            }
+        };
+        let old = entry.old.as_ref().map(|side| version(old_path, side, old_bytes.as_deref()));
+        let new = entry.new.as_ref().map(|side| version(&entry.path, side, new_bytes.as_deref()));
         Ok(act(old.as_ref(), new.as_ref()))
     }
 }
 
-fn version<'v>(path: &'v str, side: &DiffSide, bytes: &'v [u8]) -> Version<'v> {
+fn version<'v>(path: &'v str, side: &DiffSide, bytes: Option<&'v [u8]>) -> Version<'v> {
     Version { path, mode: side.mode, bytes }
 }
 

@@ -27,7 +27,7 @@ fn patch_between(work: &Work, deltas: &[PathDelta], context: u32) -> Vec<u8> {
         let version = |side: &'_ Option<(String, Mode, Vec<u8>)>| {
             side.as_ref().map(|(path, mode, bytes)| {
                 let (path, bytes) = (path.clone().leak(), bytes.clone().leak());
-                Version { path, mode: *mode, bytes }
+                Version { path, mode: *mode, bytes: Some(bytes) }
             })
         };
         write_patch(&mut out, version(&old).as_ref(), version(&new).as_ref(), context).unwrap();
@@ -143,7 +143,7 @@ fn counts_agree_with_git() {
         work.write("f", &new);
         let stat = work.git(&["diff", "--numstat", "--diff-algorithm=histogram"]);
         let stat = String::from_utf8(stat).unwrap();
-        let version = |bytes| Version { path: "f", mode: Mode::File, bytes };
+        let version = |bytes| Version { path: "f", mode: Mode::File, bytes: Some(bytes) };
         let ours = count(Some(&version(&old)), Some(&version(&new)));
         let expected = stat.split('\t').take(2).map(|n| n.parse::<u64>().unwrap()).collect::<Vec<_>>();
         if old == new {
@@ -159,7 +159,7 @@ fn counts_agree_with_git() {
 
 #[test]
 fn binary_is_not_compared_by_line() {
-    let version = |bytes| Version { path: "f", mode: Mode::File, bytes };
+    let version = |bytes| Version { path: "f", mode: Mode::File, bytes: Some(bytes) };
     let (text, nul) = (b"text\n".as_slice(), b"te\0xt\n".as_slice());
     assert_eq!(compare(Some(&version(text)), Some(&version(nul)), 3), Body::Binary);
     assert!(count(Some(&version(text)), Some(&version(nul))).binary);
@@ -184,9 +184,22 @@ fn a_million_lines_without_common_ones() {
     ];
     for (name, old, new) in &shapes {
         let begun = Instant::now();
-        let version = |bytes| Version { path: "f", mode: Mode::File, bytes };
+        let version = |bytes| Version { path: "f", mode: Mode::File, bytes: Some(bytes) };
         assert!(matches!(compare(Some(&version(old)), Some(&version(new)), 3), Body::Text(_)));
         let took = begun.elapsed();
         assert!(took < Duration::from_secs(60), "{name}: {took:?}");
+    }
+}
+
+/// Bytes that nobody read are different bytes, whatever the other side holds.
+#[test]
+fn what_was_not_read_differs() {
+    let version = |bytes| Version { path: "f", mode: Mode::File, bytes };
+    let (text, unread) = (version(Some(b"a\n".as_slice())), version(None));
+    for (old, new) in [(Some(&text), Some(&unread)), (Some(&unread), Some(&text)), (None, Some(&unread))] {
+        assert!(count(old, new).binary);
+        let mut patch = Vec::new();
+        write_patch(&mut patch, old, new, 3).unwrap();
+        assert!(patch.starts_with(b"diff --git a/f b/f\n") && patch.ends_with(b" differ\n"));
     }
 }

@@ -19,4 +19,4 @@ pub use capture::{Capture, CaptureRequest, CompareWith, Omission, OmissionReason
 pub use checkout::{CheckoutPlan, CheckoutReport, CheckoutRequest, plan_checkout};
 pub use delta::{Leaf, ObjectSource, PathDelta, Rename, delta_trees, pair_renames, read_blob, root_tree};
 pub use error::ContentError;
-pub use worktree::{WorktreeDelta, WorktreeRequest, delta_worktree, read_worktree};
+pub use worktree::{WorktreeDelta, WorktreeRequest, delta_worktree, read_worktree, worktree_len};

@@ -116,6 +116,21 @@ impl Stored for AsRecorded {
     }
 }
 
+/// Length in bytes of a file or link of a directory, without following links; 0 when it is gone.
+///
+/// # Errors
+/// `Io`.
+pub fn worktree_len(root: &Path, path: &str) -> Result<u64> {
+    let failed = |op| move |error| ContentError::io(op, root.join(path))(error);
+    let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let base = Dir::open_root(root).map_err(failed("open"))?;
+    let dir = match base.beneath(dir.as_bytes()) {
+        Err(error) if is_absent(&error) => return Ok(0),
+        result => result.map_err(failed("open"))?,
+    };
+    Ok(dir.stat(name.as_bytes()).map_err(failed("stat"))?.map_or(0, |stat| stat.size))
+}
+
 /// Reads a file or link of a directory once, without following links, and checks that it is still `expected`.
 ///
 /// # Errors

@@ -1,8 +1,8 @@
 //! `diff`, textual dimension (workflow, section 17).
 
 use crate::content::{
-    PathDelta, WorktreeRequest, delta_trees, delta_worktree, pair_renames, read_blob, read_worktree,
-    root_tree,
+    PathDelta, WorktreeRequest, delta_trees, delta_worktree, diff::MAX_TEXT_BYTES, pair_renames, read_blob,
+    read_worktree, root_tree, worktree_len,
 };
 use crate::facts::{Omitted, Progress, Uncertainty};
 use crate::history::states::state_of;
@@ -119,6 +119,30 @@ impl DiffFacts {
     /// As [`DiffFacts::old_bytes`].
     pub fn new_bytes(&self, repo: &Repo, entry: &DiffEntry) -> Result<Vec<u8>> {
         bytes(repo, &self.b, &entry.path, entry.new.as_ref())
+    }
+}
+
+impl DiffFacts {
+    /// Whether an entry's two sides can be taken for different without reading them whole, because one of them is
+    /// longer than what is compared line by line.
+    ///
+    /// # Errors
+    /// `Store`; `Content` when a file cannot be examined.
+    pub fn is_too_long(&self, repo: &Repo, entry: &DiffEntry) -> Result<bool> {
+        if let (Some(old), Some(new)) = (&entry.old, &entry.new)
+            && old.blob == new.blob
+        {
+            return Ok(false);
+        }
+        let too_long = |side: &Side, held: Option<&DiffSide>| -> Result<bool> {
+            let len = match (side, held) {
+                (_, None) | (Side::Empty, _) => 0,
+                (Side::State { .. }, Some(held)) => repo.store().len_bytes(&held.blob)?,
+                (Side::Worktree { dir }, Some(_)) => worktree_len(dir, &entry.path)?,
+            };
+            Ok(len > MAX_TEXT_BYTES)
+        };
+        Ok(too_long(&self.a, entry.old.as_ref())? || too_long(&self.b, entry.new.as_ref())?)
     }
 }
 

@@ -15,8 +15,9 @@ pub struct Version<'a> {
     pub path: &'a str,
     /// Its mode.
     pub mode: Mode,
-    /// Its bytes; a link's are its target.
-    pub bytes: &'a [u8],
+    /// Its bytes; a link's are its target. None: they are too many to be compared line by line, and differ from those
+    /// of the other version.
+    pub bytes: Option<&'a [u8]>,
 }
 
 /// How two versions differ.
@@ -69,21 +70,19 @@ pub struct LineStat {
 
 /// Compares two versions; an absent one counts as empty. `context` lines around each change belong to its hunk.
 pub fn compare(old: Option<&Version<'_>>, new: Option<&Version<'_>>, context: u32) -> Body {
-    let (old, new) = (bytes_of(old), bytes_of(new));
     match kind_of(old, new) {
         Comparison::Same => Body::Same,
         Comparison::Binary => Body::Binary,
-        Comparison::Lines => Body::Text(lines::hunks(old, new, context)),
+        Comparison::Lines => Body::Text(lines::hunks(bytes_of(old), bytes_of(new), context)),
     }
 }
 
 /// Counts lines added and removed between two versions.
 pub fn count(old: Option<&Version<'_>>, new: Option<&Version<'_>>) -> LineStat {
-    let (old, new) = (bytes_of(old), bytes_of(new));
     match kind_of(old, new) {
         Comparison::Same => LineStat::default(),
         Comparison::Binary => LineStat { binary: true, ..LineStat::default() },
-        Comparison::Lines => lines::count(old, new),
+        Comparison::Lines => lines::count(bytes_of(old), bytes_of(new)),
     }
 }
 
@@ -95,7 +94,7 @@ pub fn is_binary(bytes: &[u8]) -> bool {
 /// Bytes searched for a NUL.
 const BINARY_PROBE: usize = 8000;
 /// A version longer than this is not compared line by line.
-const MAX_TEXT_BYTES: usize = 256 << 20;
+pub const MAX_TEXT_BYTES: u64 = 256 << 20;
 
 enum Comparison {
     Same,
@@ -103,10 +102,14 @@ enum Comparison {
     Lines,
 }
 
-fn kind_of(old: &[u8], new: &[u8]) -> Comparison {
+fn kind_of(old: Option<&Version<'_>>, new: Option<&Version<'_>>) -> Comparison {
+    if [old, new].into_iter().flatten().any(|version| version.bytes.is_none()) {
+        return Comparison::Binary;
+    }
+    let (old, new) = (bytes_of(old), bytes_of(new));
     if old == new {
         Comparison::Same
-    } else if is_binary(old) || is_binary(new) || old.len().max(new.len()) > MAX_TEXT_BYTES {
+    } else if is_binary(old) || is_binary(new) || old.len().max(new.len()) as u64 > MAX_TEXT_BYTES {
         Comparison::Binary
     } else {
         Comparison::Lines
@@ -114,5 +117,5 @@ fn kind_of(old: &[u8], new: &[u8]) -> Comparison {
 }
 
 fn bytes_of<'a>(version: Option<&Version<'a>>) -> &'a [u8] {
-    version.map_or(&[], |version| version.bytes)
+    version.and_then(|version| version.bytes).unwrap_or_default()
 }

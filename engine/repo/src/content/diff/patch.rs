@@ -144,7 +144,7 @@ mod tests {
 
     fn patch(old: Option<(&str, Mode, &str)>, new: Option<(&str, Mode, &str)>) -> String {
         let version = |side: Option<(&'static str, Mode, &'static str)>| {
-            side.map(|(path, mode, text)| Version { path, mode, bytes: text.as_bytes() })
+            side.map(|(path, mode, text)| Version { path, mode, bytes: Some(text.as_bytes()) })
         };
         let leak = |side: Option<(&str, Mode, &str)>| {
             side.map(|(path, mode, text)| (&*path.to_owned().leak(), mode, &*text.to_owned().leak()))
