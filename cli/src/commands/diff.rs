@@ -208,15 +208,25 @@ impl Compared<'_> {
             DiffKind::Renamed { from } => from,
             _ => &entry.path,
         };
-        let (old_bytes, new_bytes) = match self.facts.is_too_long(self.repo, entry)? {
-            true => (None, None),
-            false => {
-                (Some(self.facts.old_bytes(self.repo, entry)?), Some(self.facts.new_bytes(self.repo, entry)?))
-            }
+        let (old_bytes, new_bytes) = if is_same_content(entry) {
+            (Some(Vec::new()), Some(Vec::new()))
+        } else if self.facts.is_too_long(self.repo, entry)? {
+            (None, None)
+        } else {
+            (Some(self.facts.old_bytes(self.repo, entry)?), Some(self.facts.new_bytes(self.repo, entry)?))
         };
         let old = entry.old.as_ref().map(|side| version(old_path, side, old_bytes.as_deref()));
         let new = entry.new.as_ref().map(|side| version(&entry.path, side, new_bytes.as_deref()));
         Ok(act(old.as_ref(), new.as_ref()))
+    }
+}
+
+/// Whether both sides hold the same bytes as the same kind of thing, so that nothing of them is shown.
+fn is_same_content(entry: &DiffEntry) -> bool {
+    let is_link = |side: &DiffSide| side.mode == gemel_object::Mode::Link;
+    match (&entry.old, &entry.new) {
+        (Some(old), Some(new)) => old.blob == new.blob && is_link(old) == is_link(new),
+        _ => false,
     }
 }
 

@@ -170,8 +170,16 @@ impl Reader<'_> {
             return Ok(());
         }
         for key in ["input_state", "intent", "producer"] {
-            let Some(text) = value.get(key).and_then(Value::as_str) else { continue };
-            if identity(text).ok().and_then(|id| self.objects.find(&id)).is_none() {
+            let text = match value.get(key) {
+                None | Some(Value::Null) => continue,
+                Some(value) => value.as_str().unwrap_or_default(),
+            };
+            // What names an object that is gone can be looked at and given up; what names none cannot be read.
+            let Ok(id) = identity(text) else {
+                self.findings.error("pending-corrupt", file, format!("{key} {text:?} is no identity"));
+                return Ok(());
+            };
+            if self.objects.find(&id).is_none() {
                 self.findings.warning("pending-corrupt", file, format!("{key} {text:?} is not stored"));
             }
         }

@@ -306,7 +306,14 @@ fn records_are_read_with_distrust() {
         check(meta(text), &[(Error, "corrupt-meta", "meta.json")]);
     }
     check(meta(r#"{"schema":"gemel.meta.v1"}"#), &[]);
-    for text in ["", "{}", "[]", r#"{"schema":"gemel.pending.v2"}"#] {
+    for text in [
+        "",
+        "{}",
+        "[]",
+        r#"{"schema":"gemel.pending.v2"}"#,
+        r#"{"input_state":"state.12","schema":"gemel.pending.v1"}"#,
+        r#"{"producer":7,"schema":"gemel.pending.v1"}"#,
+    ] {
         check(
             |old| old.file("worktrees/default/pending.json", text),
             &[(Error, "pending-corrupt", "worktrees/default/pending.json")],
