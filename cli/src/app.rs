@@ -247,7 +247,8 @@ fn report_usage(environment: &Environment, usage: &Usage) -> u8 {
             return EXIT_BROKEN_PIPE;
         }
         drop(writeln!(io::stderr(), "error: {}", term::escaped(&message, false)));
-    } else if environment.stderr_is_terminal && safe != plain {
+    } else if environment.stderr_is_terminal {
+        // What was typed is part of the message, escapes and all, and rendering hides which are whose.
         drop(io::stderr().write_all(safe.as_bytes()));
     } else {
         drop(usage.error.print());

@@ -1,5 +1,6 @@
 //! What a `.gemel` directory holds, and telling ours from others (docs/STORAGE.md, "Directory").
 
+use crate::packs::PACK_SUFFIX;
 use crate::vfs::Vfs;
 use crate::{Result, StoreError, legacy, refs};
 use std::path::Path;
@@ -114,6 +115,26 @@ pub(crate) fn write_synced(vfs: &dyn Vfs, path: &Path, bytes: &[u8]) -> Result<(
     file.sync().map_err(StoreError::io("sync", path))
 }
 
+/// What a directory without [`META`] is: no store, or one that lost the file. `init` writes it before any pack.
+fn absent(vfs: &dyn Vfs, dir: &Path) -> Result<StoreError> {
+    let packs = dir.join(PACKS);
+    let has_packs = match vfs.list(&packs) {
+        Ok(entries) => entries.iter().any(|entry| entry.name.ends_with(PACK_SUFFIX)),
+        Err(error)
+            if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) =>
+        {
+            false
+        }
+        Err(error) => return Err(StoreError::io("list", &packs)(error)),
+    };
+    if !has_packs {
+        return Ok(StoreError::NotARepository { path: dir.into() });
+    }
+    let detail =
+        format!("the file is missing beside packs; put it back with the content {}", META_TEXT.trim_end());
+    Ok(StoreError::CorruptFile { path: dir.join(META), offset_bytes: 0, detail })
+}
+
 /// Whether `dir` is a store this build reads.
 ///
 /// # Errors
@@ -124,9 +145,7 @@ pub(crate) fn check(vfs: &dyn Vfs, dir: &Path) -> Result<()> {
         Ok(bytes) => bytes,
         Err(error) => {
             return Err(match error.kind() {
-                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
-                    StoreError::NotARepository { path: dir.into() }
-                }
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => absent(vfs, dir)?,
                 _ => StoreError::io("read", &path)(error),
             });
         }

@@ -290,6 +290,21 @@ fn marks_cannot_claim_more_objects_than_there_are_bytes() {
 }
 
 #[test]
+fn a_store_that_lost_its_meta_is_neither_absent_nor_begun_anew() {
+    let (disk, objects) = sample(false);
+    let meta = Path::new(DIR).join("meta.json");
+    let text = disk.files()[&meta].clone();
+    let vfs: &dyn gemel_store::vfs::Vfs = &disk;
+    vfs.remove_file(&meta).unwrap();
+    for answer in [open(&disk), Store::init(Arc::new(disk.clone()), Path::new(DIR))] {
+        let error = answer.err().unwrap();
+        assert!(matches!(&error, StoreError::CorruptFile { path, .. } if *path == meta), "{error}");
+    }
+    vfs.create_new(&meta).unwrap().append(&text).unwrap();
+    assert_eq!(errors(&disk, &objects, "put back"), 0);
+}
+
+#[test]
 fn a_chain_without_end_is_cut() {
     let id = blob(b"x", None).id;
     let step = |n: u32| {

@@ -217,7 +217,12 @@ impl Reader<'_> {
         let capacity = header.as_bytes().len() + usize::try_from(size).unwrap_or(0) + 1;
         let mut bytes = Vec::with_capacity(capacity);
         bytes.extend_from_slice(header.as_bytes());
-        let ended = file.fill(&mut bytes).map_err(|error| self.failed("read", error))?;
+        let ended = match file.fill(&mut bytes) {
+            Ok(ended) => ended,
+            // Opening a folder that took the file's place goes well.
+            Err(error) if error.kind() == io::ErrorKind::IsADirectory => return Ok(Attempt::Gone),
+            Err(error) => return Err(self.failed("read", error)),
+        };
         let after = file.stat().map_err(|error| self.failed("stat", error))?;
         if !matches!(after.kind, Kind::File | Kind::Executable) {
             return Ok(Attempt::Gone);
