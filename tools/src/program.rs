@@ -24,7 +24,7 @@ pub fn build(root: &Path) -> Result<PathBuf, Box<dyn Error>> {
     let folder = this.parent().ok_or("this program lies in no folder")?;
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = command(cargo);
-    build.args(["build", "--quiet", "--package", "gemel", "--manifest-path"]).arg(root.join("Cargo.toml"));
+    build.args(["build", "--package", "gemel", "--manifest-path"]).arg(root.join("Cargo.toml"));
     if folder.ends_with("release") {
         build.arg("--release");
     }
