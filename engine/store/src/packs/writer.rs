@@ -105,9 +105,13 @@ impl<'s> Writer<'s> {
     /// objects they reference should be put before them.
     ///
     /// # Errors
-    /// `InvalidObject`, `Io`, `Poisoned`.
+    /// `InvalidObject`, `HashCollision` for other bytes under a known identity (STO-03), `Io`, `Poisoned`.
     pub fn put(&self, object: NewObject) -> Result<bool> {
         if self.knows(&object.id) {
+            // Only what is known is hashed here: of new objects the caller made identity and bytes together.
+            if !super::set::hash(&object.id, &object.bytes) {
+                return Err(StoreError::HashCollision { id: object.id });
+            }
             self.lock().known += 1;
             return Ok(false);
         }
