@@ -107,7 +107,7 @@ impl<'s> Writer<'s> {
     /// # Errors
     /// `InvalidObject`, `HashCollision` for other bytes under a known identity (STO-03), `Io`, `Poisoned`.
     pub fn put(&self, object: NewObject) -> Result<bool> {
-        if self.knows(&object.id) {
+        if self.contains(&object.id) {
             // Only what is known is hashed here: of new objects the caller made identity and bytes together.
             if !super::set::hash(&object.id, &object.bytes) {
                 return Err(StoreError::HashCollision { id: object.id });
@@ -129,11 +129,8 @@ impl<'s> Writer<'s> {
     }
 
     /// Whether an object is stored or was put in this session.
-    ///
-    /// # Errors
-    /// None today; the signature leaves room for lazily opened packs.
-    pub fn contains(&self, id: &Gid) -> Result<bool> {
-        Ok(self.knows(id))
+    pub fn contains(&self, id: &Gid) -> bool {
+        self.is_stored(id) || self.lock().session.as_ref().is_some_and(|session| session.contains(id))
     }
 
     /// Makes everything put so far durable and visible to readers. Call it before the ref transaction that names
@@ -164,10 +161,6 @@ impl<'s> Writer<'s> {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn knows(&self, id: &Gid) -> bool {
-        self.is_stored(id) || self.lock().session.as_ref().is_some_and(|session| session.contains(id))
     }
 
     /// Whether an object was durable when the session began.
