@@ -2,9 +2,8 @@
 
 use crate::packs::PACK_SUFFIX;
 use crate::vfs::Vfs;
-use crate::{Result, StoreError, legacy, refs};
+use crate::{Result, StoreError, legacy};
 use std::path::Path;
-use std::sync::Arc;
 
 /// The file that says what this directory is.
 pub(crate) const META: &str = "meta.json";
@@ -20,61 +19,10 @@ pub(crate) const META_TEXT: &str = "{\n  \"schema\": \"gemel.meta.v2\"\n}\n";
 /// Keeps git away from everything else here.
 pub(crate) const GITIGNORE: &str = ".gitignore";
 /// What git may see: the exchange material, and this file.
-const GITIGNORE_TEXT: &str = "*\n!.gitignore\n!exchange/\n!exchange/**\n";
+pub(crate) const GITIGNORE_TEXT: &str = "*\n!.gitignore\n!exchange/\n!exchange/**\n";
 
 /// Longest [`META`], in bytes.
 pub(crate) const META_MAX: u64 = 64 << 10;
-
-/// Creates the layout in `dir`; [`META`] comes last and makes it a store.
-///
-/// # Errors
-/// `AlreadyExists`, `Legacy`, `Io`.
-pub(crate) fn create(disk: &Arc<dyn Vfs>, dir: &Path) -> Result<()> {
-    let vfs = disk.as_ref();
-    check_absent(vfs, dir)?;
-    create_dir(vfs, dir)?;
-    // Of several that create it at once, one does and the others find it done.
-    let lock = dir.join(LOCK);
-    let _guard = vfs.lock(&lock).map_err(StoreError::io("lock", &lock))?;
-    check_absent(vfs, dir)?;
-    close_to_older(vfs, dir)?;
-    for part in [PACKS, CACHE] {
-        let path = dir.join(part);
-        vfs.create_dir_all(&path).map_err(StoreError::io("create", &path))?;
-    }
-    refs::init(disk, dir)?;
-    vfs.sync_dir(dir).map_err(StoreError::io("sync", dir))?;
-    replace(vfs, dir, META, META_TEXT.as_bytes())?;
-    vfs.sync_dir(dir).map_err(StoreError::io("sync", dir))
-}
-
-fn check_absent(vfs: &dyn Vfs, dir: &Path) -> Result<()> {
-    match check(vfs, dir) {
-        Ok(()) => Err(StoreError::AlreadyExists { path: dir.into() }),
-        Err(StoreError::NotARepository { .. }) => Ok(()),
-        Err(other) => Err(other),
-    }
-}
-
-/// Creates `dir` and what is missing above it, so that a loss of power takes none of them away later.
-fn create_dir(vfs: &dyn Vfs, dir: &Path) -> Result<()> {
-    let above = || dir.ancestors().skip(1);
-    let mut standing = None;
-    for parent in above() {
-        if vfs.stat(parent).map_err(StoreError::io("examine", parent))?.is_some() {
-            standing = Some(parent);
-            break;
-        }
-    }
-    vfs.create_dir_all(dir).map_err(StoreError::io("create", dir))?;
-    for parent in above() {
-        vfs.sync_dir(parent).map_err(StoreError::io("sync", parent))?;
-        if Some(parent) == standing {
-            break;
-        }
-    }
-    Ok(())
-}
 
 /// Restores the files that keep older programs out, and completes a migration that was stopped while tidying up.
 /// Called with the lock held.
@@ -85,24 +33,20 @@ pub(crate) fn close_to_older(vfs: &dyn Vfs, dir: &Path) -> Result<()> {
     legacy::close(vfs, dir)
 }
 
-/// Writes [`GITIGNORE`] unless there is one.
+/// Writes [`GITIGNORE`] unless there is one; an empty one is what a loss of power leaves of it.
 ///
 /// # Errors
 /// `Io`.
 pub(crate) fn write_gitignore(vfs: &dyn Vfs, dir: &Path) -> Result<()> {
     let path = dir.join(GITIGNORE);
-    if vfs.stat(&path).map_err(StoreError::io("examine", &path))?.is_some() {
-        return Ok(());
+    match vfs.stat(&path).map_err(StoreError::io("examine", &path))? {
+        Some(entry) if entry.is_dir || entry.size_bytes > 0 => return Ok(()),
+        _ => {}
     }
-    replace(vfs, dir, GITIGNORE, GITIGNORE_TEXT.as_bytes())?;
+    let temp = vfs.temp_path(dir);
+    write_synced(vfs, &temp, GITIGNORE_TEXT.as_bytes())?;
+    vfs.rename(&temp, &path).map_err(StoreError::io("rename", &temp))?;
     vfs.sync_dir(dir).map_err(StoreError::io("sync", dir))
-}
-
-/// Writes a small file whole or not at all; one that exists is replaced.
-fn replace(vfs: &dyn Vfs, dir: &Path, name: &str, bytes: &[u8]) -> Result<()> {
-    let (temp, path) = (vfs.temp_path(dir), dir.join(name));
-    write_synced(vfs, &temp, bytes)?;
-    vfs.rename(&temp, &path).map_err(StoreError::io("rename", &temp))
 }
 
 /// Writes a new file and syncs it; the directory is the caller's to sync.
@@ -118,6 +62,7 @@ pub(crate) fn write_synced(vfs: &dyn Vfs, path: &Path, bytes: &[u8]) -> Result<(
 /// What a directory without [`META`] is: no store, or one that lost the file. `init` writes it before any pack.
 fn absent(vfs: &dyn Vfs, dir: &Path) -> Result<StoreError> {
     let packs = dir.join(PACKS);
+    // The first pack alone is what `init` was stopped at: it holds nothing that cannot be made again.
     let has_packs = match vfs.list(&packs) {
         Ok(entries) => entries.iter().any(|entry| entry.name.ends_with(PACK_SUFFIX)),
         Err(error)

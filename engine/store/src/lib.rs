@@ -3,6 +3,7 @@
 //! The store knows bytes, identities and references between objects; it knows nothing of trees, changes or what
 //! they mean. Readers never write, never lock, never repair.
 
+mod create;
 mod error;
 mod layout;
 pub mod legacy;

@@ -1,9 +1,9 @@
 //! The store: one `.gemel` directory with its packs, refs and caches.
 
-use crate::layout;
 use crate::packs::{PackSet, Settled, Writer, maintain};
 use crate::vfs::{FileBytes, Vfs};
 use crate::{Refs, Result, StoreError, Transaction, refs};
+use crate::{create, layout};
 use gemel_object::{Family, Gid};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -26,6 +26,8 @@ struct Inner {
     packs_dir: PathBuf,
     set: RwLock<Option<Arc<PackSet>>>,
     settled: Arc<Settled>,
+    /// Whether the store is being created, where nobody else looks.
+    unseen: bool,
 }
 
 impl Store {
@@ -34,8 +36,21 @@ impl Store {
     /// # Errors
     /// `AlreadyExists`, `Legacy`, `Io`.
     pub fn init(vfs: Arc<dyn Vfs>, dir: &Path) -> Result<Store> {
-        layout::create(&vfs, dir)?;
-        Store::open(vfs, dir)
+        Store::init_with(vfs, dir, |_| Ok(()))
+    }
+
+    /// As [`Store::init`], with what `fill` writes to it: one session of a few objects and one small ref transaction. The
+    /// store and its first content become visible and durable at once.
+    ///
+    /// # Errors
+    /// As [`Store::init`], and those of `fill`; no store is there then.
+    pub fn init_with<E: From<StoreError>>(
+        vfs: Arc<dyn Vfs>,
+        dir: &Path,
+        fill: impl FnOnce(&Store) -> Result<(), E>,
+    ) -> Result<Store, E> {
+        create::create(&vfs, dir, fill)?;
+        Ok(Store::open(vfs, dir)?)
     }
 
     /// Opens the store in `dir`. Packs and refs are opened when first asked for.
@@ -43,11 +58,24 @@ impl Store {
     /// # Errors
     /// `NotARepository`, `Legacy`, `UnknownVersion`, `CorruptFile`, `Io`.
     pub fn open(vfs: Arc<dyn Vfs>, dir: &Path) -> Result<Store> {
+        Store::open_as(vfs, dir, false)
+    }
+
+    /// Opens a store that is being created.
+    pub(crate) fn open_unseen(vfs: Arc<dyn Vfs>, dir: &Path) -> Result<Store> {
+        Store::open_as(vfs, dir, true)
+    }
+
+    fn open_as(vfs: Arc<dyn Vfs>, dir: &Path, unseen: bool) -> Result<Store> {
         layout::check(vfs.as_ref(), dir)?;
         let packs_dir = dir.join(layout::PACKS);
-        let inner =
-            Inner { vfs, dir: dir.to_owned(), packs_dir, set: RwLock::new(None), settled: Arc::default() };
+        let (dir, set) = (dir.to_owned(), RwLock::new(None));
+        let inner = Inner { vfs, dir, packs_dir, set, settled: Arc::default(), unseen };
         Ok(Store { inner: Arc::new(inner) })
+    }
+
+    pub(crate) fn is_unseen(&self) -> bool {
+        self.inner.unseen
     }
 
     /// The `.gemel` directory.
@@ -241,19 +269,13 @@ impl Store {
         let lock = self.inner.dir.join(layout::LOCK);
         let guard = self.inner.vfs.lock(&lock).map_err(StoreError::io("lock", &lock))?;
         layout::close_to_older(self.inner.vfs.as_ref(), &self.inner.dir)?;
+        layout::write_gitignore(self.inner.vfs.as_ref(), &self.inner.dir)?;
         let (store, seen) = (self.clone(), OnceLock::new());
         let durable = Box::new(move |id: &Gid| store.is_durable(id, &seen));
         let settled = self.inner.settled.clone();
         let transaction = refs::begin(&self.inner.vfs, &self.inner.dir, guard, durable)?;
-        Ok(transaction.settling(Box::new(move |refs| settled.records(refs))))
-    }
-
-    /// Writes `.gitignore`, which keeps git away from all but exchange material, unless there is one.
-    ///
-    /// # Errors
-    /// `Io`.
-    pub fn write_gitignore(&self) -> Result<()> {
-        layout::write_gitignore(self.inner.vfs.as_ref(), &self.inner.dir)
+        let transaction = transaction.settling(Box::new(move |refs| settled.records(refs)));
+        Ok(if self.inner.unseen { transaction.into_list() } else { transaction })
     }
 
     /// A derived file, if present: `name` is a plain file name such as `stat-default`.

@@ -1,6 +1,6 @@
 //! The objects and records a repository begins with (object model, section 12).
 
-use super::{InitOptions, Repo};
+use super::InitOptions;
 use crate::names::{self, Kind};
 use crate::{RepoError, Result};
 use gemel_object::families::{
@@ -12,6 +12,7 @@ use gemel_object::{
 };
 use gemel_store::refs::local;
 use gemel_store::{NewObject, Refs, Store};
+use std::path::Path;
 
 /// Version of the automation producer: a constant of the format, so that identities agree between releases.
 const AUTOMATION_VERSION: &str = "0.1.0";
@@ -106,33 +107,27 @@ fn config(now_ms: i64) -> Result<Encoded, ObjectError> {
     .encode(&limits)
 }
 
-/// Whether an earlier `init` ran to its end.
-///
-/// # Errors
-/// `Store`.
-pub(super) fn is_complete(store: &Store) -> Result<bool> {
-    is_begun(&store.refs()?)
-}
-
 fn is_begun(refs: &Refs) -> Result<bool> {
     Ok(refs.get("refs/config")?.is_some() || refs.get(local::DEFAULT_PRODUCER)?.is_some())
 }
 
-/// Stores the objects and names them.
+/// Stores the objects and names them, in the store of the repository at `root`.
 ///
 /// # Errors
 /// `AlreadyExists`, `Store`.
-pub(super) fn publish(repo: &Repo, objects: &Initial, now_ms: i64) -> Result<()> {
-    repo.store.write_gitignore()?;
-    let writer = repo.store.writer()?;
+pub(super) fn publish(store: &Store, root: &Path, objects: &Initial, now_ms: i64) -> Result<()> {
+    if is_begun(&store.refs()?)? {
+        return Err(RepoError::AlreadyExists { path: root.to_path_buf() });
+    }
+    let writer = store.writer()?;
     for object in [&objects.producer, &objects.config] {
         writer.put(NewObject { id: object.id, bytes: object.bytes.clone(), base: None })?;
     }
     writer.commit()?;
-    let mut transaction = repo.store.transaction()?;
+    let mut transaction = store.transaction()?;
     if is_begun(transaction.refs())? {
         // Another process was faster.
-        return Err(RepoError::AlreadyExists { path: repo.root.clone() });
+        return Err(RepoError::AlreadyExists { path: root.to_path_buf() });
     }
     let mut names = names::Allocator::new(transaction.refs());
     let producer_name = names.next(Kind::Producer)?;

@@ -56,19 +56,18 @@ impl Repo {
         if let Some(tracked) = git_index::tracked_store_file(&dir) {
             return Err(RepoError::TrackedStore { path: dir, tracked });
         }
-        let store = match Store::init(vfs.clone(), &dir) {
+        let fill = |store: &Store| initial::publish(store, root, &objects, options.now_ms);
+        let store = match Store::init_with(vfs.clone(), &dir, fill) {
             Ok(store) => store,
-            Err(StoreError::AlreadyExists { .. }) => {
+            // One that holds nothing yet is filled.
+            Err(RepoError::Store(StoreError::AlreadyExists { .. })) => {
                 let store = Store::open(vfs, &dir)?;
-                if initial::is_complete(&store)? {
-                    return Err(RepoError::AlreadyExists { path: root.to_path_buf() });
-                }
+                fill(&store)?;
                 store
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         };
         let repo = Repo { root: root.to_path_buf(), store };
-        initial::publish(&repo, &objects, options.now_ms)?;
         Ok(InitFacts { repo, config: objects.config.id, default_producer: objects.producer.id })
     }
 

@@ -213,21 +213,31 @@ pub(crate) fn cases() -> Vec<Case> {
     let bulky = |name, files, made, command| Case { stride: 12, ..case(name, files, made, command) };
     vec![
         Case { stride: 3, ..case("init", (1, 0, 0), World::new(), Command::Init) },
-        case("first snapshot", (1, 0, 0), first(), snapshot()),
-        case("snapshot after edits", (1, 0, 0), edited(), snapshot()),
-        case("snapshot of another workspace", (1, 0, 0), (other, other_disk), Command::Snapshot(options)),
-        case("begin", (1, 0, 0), edited(), begin()),
-        case("finish", (1, 0, 0), begun(), finish()),
-        case("abort", (1, 0, 0), begun(), Command::Abort),
-        case("checkout", (1, 0, 0), checkout, Command::Checkout(to_first)),
-        case("checkout beside", (1, 0, 0), (into_world, into_disk), Command::Checkout(into_options)),
-        case("name", (1, 0, 0), edited(), Command::Name(name)),
-        case("removal of a workspace", (1, 0, 0), removal, Command::RemoveWorkspace("agent")),
-        case("finish that folds", (1, 0, 1), folding(), finish()),
-        bulky("finish of many files, which folds", (1, 1, 1), bulk(1), finish()),
+        Case { stride: 3, ..case("init beside exchange material", (1, 0, 0), exchanged(), Command::Init) },
+        case("first snapshot", (2, 0, 0), first(), snapshot()),
+        case("snapshot after edits", (2, 0, 0), edited(), snapshot()),
+        case("snapshot of another workspace", (2, 0, 0), (other, other_disk), Command::Snapshot(options)),
+        case("begin", (2, 0, 0), edited(), begin()),
+        case("finish", (2, 0, 0), begun(), finish()),
+        case("abort", (2, 0, 0), begun(), Command::Abort),
+        case("checkout", (2, 0, 0), checkout, Command::Checkout(to_first)),
+        case("checkout beside", (2, 0, 0), (into_world, into_disk), Command::Checkout(into_options)),
+        case("name", (2, 0, 0), edited(), Command::Name(name)),
+        case("removal of a workspace", (2, 0, 0), removal, Command::RemoveWorkspace("agent")),
+        case("finish that folds", (2, 0, 1), folding(), finish()),
+        bulky("finish of many files, which folds", (2, 1, 1), bulk(1), finish()),
         // It has spent its syncs on a pack; the next command folds.
-        bulky("bulk snapshot, which leaves folding to others", (2, 1, 0), bulk(110), snapshot()),
+        bulky("bulk snapshot, which leaves folding to others", (3, 1, 0), bulk(110), snapshot()),
     ]
+}
+
+/// A worktree whose `.gemel` holds what git carried there.
+fn exchanged() -> (World, SimDisk) {
+    let (world, disk) = World::new();
+    let exchange = world.store_dir().join("exchange");
+    disk.create_dir_all(&exchange).unwrap();
+    disk.overwrite(&exchange.join("rollup"), b"kept").unwrap();
+    (world, disk.fork())
 }
 
 /// Number of files below `.gemel` whose name ends so.

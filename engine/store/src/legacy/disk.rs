@@ -48,7 +48,7 @@ pub(super) fn read_text(vfs: &dyn Vfs, path: &Path, max_bytes: u64) -> Result<Re
 
 /// Removes `path` with everything below it; links are removed, not followed. Absent is fine. Iterative, so that
 /// depth costs memory and no stack.
-pub(super) fn remove_tree(vfs: &dyn Vfs, path: &Path) -> Result<()> {
+pub(crate) fn remove_tree(vfs: &dyn Vfs, path: &Path) -> Result<()> {
     match kind(vfs, path)? {
         None => return Ok(()),
         Some(Kind::Dir) => {}

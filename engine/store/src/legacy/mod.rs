@@ -15,6 +15,7 @@ mod stopper;
 mod survey;
 mod switch;
 
+pub(crate) use disk::remove_tree;
 pub use finding::{Finding, Findings, Severity};
 use stopper::write_stoppers;
 pub use stopper::{STOPPER_TEXT, STOPPERS, check_stoppers};

@@ -131,7 +131,7 @@ impl<'a> Switch<'a> {
         }
         for entry in disk::list(self.vfs, &mark)? {
             let name = entry.name.to_string_lossy();
-            if !["new", "stop", META].contains(&&*name) && !name.starts_with("tmp-") {
+            if !["new", "new-init", "stop", META].contains(&&*name) && !name.starts_with("tmp-") {
                 return Err(corrupt(&mark.join(&entry.name), "not left by a migration; move it away"));
             }
         }

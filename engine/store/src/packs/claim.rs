@@ -3,7 +3,7 @@
 use super::effort::PACK_BYTES;
 use super::pack::Pack;
 use super::publish;
-use super::set::{INDEX_SUFFIX, NEW_SUFFIX, PACK_SUFFIX, PackSet, number_of, pack_name};
+use super::set::{FIRST, INDEX_SUFFIX, NEW_SUFFIX, PACK_SUFFIX, PackSet, number_of, pack_name, pack_path};
 use crate::vfs::{AppendFile, Vfs};
 use crate::{Result, StoreError};
 use gemel_packfmt::frame;
@@ -24,7 +24,8 @@ pub(crate) struct Claim {
 /// Guards making and removing unpublished packs; held for an instant.
 pub(crate) const LOCK_NAME: &str = "lock";
 
-/// Takes an existing pack if `reuse` allows it and one is free, else makes a new one.
+/// Takes an existing pack if `reuse` allows it and one is free, else makes a new one. In a store that is being created
+/// that is the first pack.
 ///
 /// # Errors
 /// `Io`.
@@ -34,10 +35,15 @@ pub(crate) fn claim(
     set: &PackSet,
     settled: &BTreeMap<u64, u64>,
     reuse: bool,
+    unseen: bool,
 ) -> Result<Claim> {
+    if unseen && set.packs.is_empty() {
+        return create_as(vfs, dir, FIRST);
+    }
     if reuse {
         for known in &set.packs {
-            if known.end() < PACK_BYTES
+            if known.number != FIRST
+                && known.end() < PACK_BYTES
                 && known.is_sound()
                 && let Some(claim) = claim_existing(vfs, known, settled)?
             {
@@ -88,8 +94,11 @@ fn create(vfs: &dyn Vfs, dir: &Path) -> Result<Claim> {
         let used = number_of(&entry.name, PACK_SUFFIX).or_else(|| number_of(&entry.name, INDEX_SUFFIX));
         last = last.max(used.unwrap_or(0));
     }
-    let number = last + 1;
-    let path = dir.join(pack_name(number, NEW_SUFFIX));
+    create_as(vfs, dir, last + 1)
+}
+
+fn create_as(vfs: &dyn Vfs, dir: &Path, number: u64) -> Result<Claim> {
+    let path = pack_path(dir, number, NEW_SUFFIX);
     let mut file = vfs.create_new(&path).map_err(StoreError::io("create", &path))?;
     if !file.try_lock().map_err(StoreError::io("lock", &path))? {
         let busy = std::io::Error::from(std::io::ErrorKind::WouldBlock);

@@ -3,7 +3,7 @@
 use super::claim::{self, LOCK_NAME};
 use super::pack::{Pack, index_path};
 use super::publish;
-use super::set::{INDEX_SUFFIX, NEW_SUFFIX, PACK_SUFFIX, number_of, pack_name};
+use super::set::{FIRST, INDEX_SUFFIX, NEW_SUFFIX, PACK_SUFFIX, number_of, pack_name};
 use crate::{Result, Store, StoreError};
 use std::path::PathBuf;
 
@@ -11,7 +11,8 @@ use std::path::PathBuf;
 pub(crate) fn rebuild_indexes(store: &Store, all: bool) -> Result<usize> {
     let vfs = store.vfs().as_ref();
     let mut written = 0;
-    for known in &store.fresh_set()?.packs {
+    // The first pack is small and never has one.
+    for known in store.fresh_set()?.packs.iter().filter(|pack| pack.number != FIRST) {
         let Some(_locked) = claim::lock_pack(vfs, &known.path)? else { continue };
         let Ok(pack) = Pack::open(vfs, &known.path, known.number) else { continue };
         if !pack.lacks_index() && !all && pack.index_verifies() {

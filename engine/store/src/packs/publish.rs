@@ -13,7 +13,7 @@
 use super::effort::{TAIL_BYTES, TAIL_OBJECTS, TAIL_SHARE};
 use super::pack::index_path;
 use super::session::Session;
-use super::set::{PACK_SUFFIX, pack_name};
+use super::set::{PACK_SUFFIX, pack_path};
 use crate::vfs::Vfs;
 use crate::{Result, StoreError, WriteReport, layout};
 use gemel_packfmt::index::IndexBuilder;
@@ -34,7 +34,7 @@ pub(crate) fn commit(
     if done.is_err() {
         if session.claim.pack.is_none() {
             // The last steps may have been taken; nobody relies on the pack before a ref transaction says so.
-            let _ = vfs.remove_file(&dir.join(pack_name(session.claim.number, PACK_SUFFIX)));
+            let _ = vfs.remove_file(&pack_path(dir, session.claim.number, PACK_SUFFIX));
         }
         take_back(vfs, session);
     }
@@ -58,7 +58,7 @@ fn steps(vfs: &dyn Vfs, dir: &Path, session: &mut Session, bulk: bool) -> Result
     session.put_mark(&mark);
     session.write_buffer()?;
     session.claim.file.sync().map_err(StoreError::io("sync", &session.claim.path))?;
-    let published = dir.join(pack_name(session.claim.number, PACK_SUFFIX));
+    let published = pack_path(dir, session.claim.number, PACK_SUFFIX);
     if !keyed || tail_has_grown(session) {
         let indexed = write_index(vfs, &published, &index_content(session));
         // Once the batch is committed a missing index costs time only.

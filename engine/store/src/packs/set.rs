@@ -33,6 +33,18 @@ pub(crate) fn pack_name(number: u64, suffix: &str) -> String {
     format!("{number:08}{suffix}")
 }
 
+/// The pack that a new store begins with. It lies beside the directory of packs, so that `init` has one directory less
+/// to sync; it is never continued.
+pub(crate) const FIRST: u64 = 0;
+/// Its file name.
+pub(crate) const FIRST_PACK: &str = "00000000.pack";
+
+/// Where a file of the pack `number` lies; `dir` is the directory of packs.
+pub(crate) fn pack_path(dir: &Path, number: u64, suffix: &str) -> PathBuf {
+    let dir = if number == FIRST { dir.parent().unwrap_or(dir) } else { dir };
+    dir.join(pack_name(number, suffix))
+}
+
 /// An immutable list of opened packs, newest first.
 #[derive(Debug, Default)]
 pub(crate) struct PackSet {
@@ -57,7 +69,7 @@ impl PackSet {
                 set.packs.push(same);
                 continue;
             }
-            let path = dir.join(name);
+            let path = pack_path(dir, number, PACK_SUFFIX);
             match Pack::open(vfs, &path, number) {
                 Ok(pack) => set.packs.push(Arc::new(pack)),
                 Err(error @ StoreError::UnknownVersion { .. }) => return Err(error),
@@ -307,10 +319,14 @@ fn corrupt(id: &Gid, pack: &Pack, place: Place, detail: String) -> StoreError {
 }
 
 fn list(vfs: &dyn Vfs, dir: &Path) -> Result<Vec<(String, u64)>> {
+    let first = pack_path(dir, FIRST, PACK_SUFFIX);
+    let first = vfs.stat(&first).map_err(StoreError::io("examine", &first))?;
     let entries = vfs.list(dir).map_err(StoreError::io("list", dir))?;
-    Ok(entries
-        .into_iter()
-        .filter(|e| !e.is_dir && (e.name.ends_with(PACK_SUFFIX) || e.name.ends_with(INDEX_SUFFIX)))
-        .map(|e| (e.name, e.size_bytes))
-        .collect())
+    let is_ours = |name: &str| {
+        [PACK_SUFFIX, INDEX_SUFFIX]
+            .iter()
+            .any(|suffix| name.ends_with(suffix) && number_of(name, suffix) != Some(FIRST))
+    };
+    let entries = entries.into_iter().filter(|entry| is_ours(&entry.name));
+    Ok(first.into_iter().chain(entries).filter(|e| !e.is_dir).map(|e| (e.name, e.size_bytes)).collect())
 }

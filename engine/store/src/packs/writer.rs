@@ -180,7 +180,14 @@ impl<'s> Writer<'s> {
         }
         if state.session.is_none() {
             let vfs = self.store.vfs().as_ref();
-            let claim = claim::claim(vfs, self.store.packs_dir(), &self.set, &self.settled, !bulk)?;
+            let claim = claim::claim(
+                vfs,
+                self.store.packs_dir(),
+                &self.set,
+                &self.settled,
+                !bulk,
+                self.store.is_unseen(),
+            )?;
             state.session = Some(Box::new(Session::new(claim)));
             state.bulk = bulk;
         }

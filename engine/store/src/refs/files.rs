@@ -2,7 +2,7 @@
 
 use super::codec::Stored;
 use super::journal::{End, read_run};
-use super::record::Position;
+use super::record::{Position, Record};
 use super::stack::{MAX_STACK_BYTES, Stack};
 use super::table::Table;
 use crate::vfs::Vfs;
@@ -116,8 +116,8 @@ impl Files {
             }
         }
         let last = run.position.unwrap_or(stack.journaled);
-        let mut tail =
-            Tail { edits: BTreeMap::new(), records: run.records.len(), valid_len, journaled: last };
+        let (mut edits, waiting) = self.live(stack)?;
+        let records = run.records.len();
         for (record, position) in run.records {
             // A record that was waiting beside the tables: they hold its edits already.
             if record.sequence <= stack.folded.sequence {
@@ -131,10 +131,24 @@ impl Files {
                 continue;
             }
             for edit in record.edits {
-                tail.edits.insert(edit.name, edit.new);
+                edits.insert(edit.name, edit.new);
             }
         }
-        Ok(tail)
+        Ok(Tail { edits, records, valid_len, journaled: last, waiting })
+    }
+
+    /// The edits of waiting records that no table holds, and the last of these records.
+    fn live(&self, stack: &Stack) -> Result<(BTreeMap<String, Stored>, Option<Position>)> {
+        let (mut edits, mut last) = (BTreeMap::new(), None);
+        for bytes in &stack.waiting {
+            let malformed = || corrupt(&self.stack(), 0, "a waiting journal record is malformed".to_owned());
+            let (record, position) = Record::decode(bytes).ok_or_else(malformed)?;
+            if record.sequence > stack.folded.sequence {
+                edits.extend(record.edits.into_iter().map(|edit| (edit.name, edit.new)));
+                last = Some(position);
+            }
+        }
+        Ok((edits, last))
     }
 }
 
@@ -154,6 +168,8 @@ pub(crate) struct Tail {
     pub(crate) valid_len: u64,
     /// Last record in the journal.
     pub(crate) journaled: Position,
+    /// Last waiting record whose edits are in no table.
+    pub(crate) waiting: Option<Position>,
 }
 
 /// Everything that makes up the refs at one moment.
@@ -168,10 +184,9 @@ pub(crate) struct Loaded {
 impl Loaded {
     /// The last transaction, wherever it is recorded.
     pub(crate) fn position(&self) -> Position {
-        match self.tail.journaled.sequence > self.stack.folded.sequence {
-            true => self.tail.journaled,
-            false => self.stack.folded,
-        }
+        let waiting = self.tail.waiting.unwrap_or(self.stack.folded);
+        let listed = if waiting.sequence > self.stack.folded.sequence { waiting } else { self.stack.folded };
+        if self.tail.journaled.sequence > listed.sequence { self.tail.journaled } else { listed }
     }
 }
 

@@ -34,6 +34,7 @@ pub use view::Refs;
 
 use crate::vfs::{LockGuard, Vfs};
 use crate::{Result, StoreError};
+pub(crate) use files::DIR;
 use files::Files;
 use gemel_object::Gid;
 use std::path::Path;

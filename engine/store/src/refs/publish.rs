@@ -59,6 +59,16 @@ pub(super) fn append_records(files: &Files, loaded: &Loaded, record: Option<&[u8
     written.map(|()| bytes.len() as u64)
 }
 
+/// Lets a record wait in the list although its edits are in no table: of a new store that nobody sees yet.
+///
+/// # Errors
+/// `Io`.
+pub(super) fn append_to_list(files: &Files, loaded: &Loaded, record: Vec<u8>) -> Result<()> {
+    let mut stack = loaded.stack.clone();
+    stack.waiting.push(record);
+    Swap { files, created: Vec::new(), renamed: false }.replace_stack(&stack.encode())
+}
+
 /// Records beside the tables that are not in the journal yet.
 ///
 /// # Errors
@@ -129,7 +139,7 @@ fn keep_waiting(files: &Files, loaded: &Loaded, stack: &mut Stack) -> Result<()>
     let waiting_bytes: usize = stack.waiting.iter().map(Vec::len).sum();
     if waiting_bytes > MAX_WAITING_BYTES || stack.waiting.len() >= MAX_WAITING {
         stack.journal_offset += append_records(files, loaded, None)?;
-        stack.journaled = loaded.stack.folded;
+        stack.journaled = loaded.position();
         stack.waiting.clear();
     }
     Ok(())

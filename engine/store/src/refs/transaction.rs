@@ -3,7 +3,7 @@
 use super::codec::{MAX_RECORD_BYTES, Stored};
 use super::name::{abbreviated, check_name};
 use super::options::RefOptions;
-use super::publish::{append_records, publish_table, size_of};
+use super::publish::{append_records, append_to_list, publish_table, size_of};
 use super::record::{Edit, Old, Record};
 use super::{Contains, Files, Refs, namespace};
 use crate::vfs::LockGuard;
@@ -30,6 +30,8 @@ pub struct Transaction {
     refs: Refs,
     contains: Contains,
     settle: Option<Settle>,
+    /// Whether the record goes to the list of tables: the first one of a new store, which then needs no journal.
+    into_list: bool,
     options: RefOptions,
     edits: BTreeMap<String, Stored>,
     expected: Vec<(String, Option<Gid>)>,
@@ -56,6 +58,7 @@ impl Transaction {
             refs,
             contains,
             settle: None,
+            into_list: false,
             options,
             edits: BTreeMap::new(),
             expected: Vec::new(),
@@ -66,6 +69,13 @@ impl Transaction {
     /// Lets the store add the records that say how far packs are durable, once all sessions have committed.
     pub(crate) fn settling(mut self, settle: Settle) -> Transaction {
         self.settle = Some(settle);
+        self
+    }
+
+    /// Lets a transaction of a store that is being created wait in the list of tables instead of the journal: a file
+    /// less to be synced.
+    pub(crate) fn into_list(mut self) -> Transaction {
+        self.into_list = true;
         self
     }
 
@@ -137,6 +147,9 @@ impl Transaction {
             return Ok(());
         }
         let record = self.record(command, time_ms, count, edits)?;
+        if self.into_list && !record.edits.is_empty() {
+            return append_to_list(&self.files, &self.refs.loaded, record.encode().0);
+        }
         let tail = &self.refs.loaded.tail;
         let tail_bytes = tail.valid_len.saturating_sub(self.refs.loaded.stack.journal_offset);
         let folds = tail_bytes >= self.options.tail_bytes.saturating_mul(patience as u64)

@@ -298,19 +298,25 @@ impl Check {
         }
     }
 
-    /// The records beside the tables continue the journal up to the last folded transaction.
+    /// The records beside the tables continue the journal up to the last folded transaction, or beyond: those count as
+    /// the journal does.
     fn waiting(&mut self, stack: &Stack) {
+        let path = self.files.stack();
         let mut last = Some(stack.journaled);
+        let mut is_folded = stack.journaled == stack.folded;
         for bytes in &stack.waiting {
             last = match (last, Record::decode(bytes)) {
                 (Some(last), Some((record, position))) if record.breaks_chain(last).is_none() => {
+                    is_folded |= position == stack.folded;
+                    if record.sequence > stack.folded.sequence {
+                        record.edits.into_iter().for_each(|edit| self.value(&path, 0, &edit.name, edit.new));
+                    }
                     Some(position)
                 }
                 _ => None,
             };
         }
-        if last != Some(stack.folded) {
-            let path = self.files.stack();
+        if last.is_none() || !is_folded {
             let detail = "waiting journal records do not lead to the last folded transaction".to_owned();
             self.find(RefFindingKind::Damaged, &path, 0, None, detail);
         }

@@ -5,6 +5,7 @@
 
 pub mod real;
 pub mod sim;
+pub(crate) mod unseen;
 
 use std::ffi::OsString;
 use std::fmt::Debug;
