@@ -84,6 +84,17 @@ fn metadata_is_never_content_at_any_depth() {
 }
 
 /// Shows QRY-02.
+/// Only names that nobody else gives are taken for leftovers, and nothing that is recorded.
+#[test]
+fn names_like_those_of_leftovers_are_content() {
+    let mut work = Work::new();
+    for path in [".gemel-checkout-", "a/.gemel-checkout-x1", "b/.gemel-checkout", ".gemel-checkout-2-b"] {
+        work.write(path, "kept");
+    }
+    let captured = work.capture();
+    assert_eq!(work.paths(&captured.state).len(), 4);
+}
+
 #[test]
 fn nested_repositories_are_left_out_and_named_unless_recorded() {
     let mut work = Work::new();

@@ -427,6 +427,25 @@ fn a_failed_checkout_goes_on_where_it_stopped() {
     assert!(!work.path("same/.gemel-checkout-1f").exists());
 }
 
+/// Captures and status pass over what a killed checkout left; a later checkout finds it, whatever the stat cache says.
+#[test]
+fn leftovers_are_no_content_and_do_not_stay() {
+    let (mut work, first, second) = two_states();
+    work.go(first, false).unwrap();
+    for path in ["same/.gemel-checkout-0", ".gemel-checkout-1f"] {
+        work.write(path, "half");
+    }
+    for _ in 0..2 {
+        std::thread::sleep(std::time::Duration::from_millis(40));
+        assert!(work.changes().is_empty());
+        assert_eq!(work.capture().state, first);
+    }
+    work.go(second, false).unwrap();
+    let left: Vec<_> =
+        snapshot(&work.root).into_iter().filter(|(path, ..)| path.contains(".gemel-")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
 #[test]
 fn a_file_touched_after_the_plan_is_not_overwritten() {
     let (work, first, _) = two_states();

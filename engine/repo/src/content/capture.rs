@@ -140,6 +140,7 @@ pub(crate) fn capture_watched(
             verify: request.verify,
             store_dir: store.dir(),
             limits: request.limits,
+            leftovers: false,
         })?;
         if let Some(refused) = scan.refused() {
             return Err(refusal(refused, request));

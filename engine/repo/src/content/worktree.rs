@@ -57,7 +57,7 @@ pub fn delta_worktree(store: &Store, request: &WorktreeRequest<'_>) -> Result<Wo
         None => recorded,
     };
     let overlay = Overlay::new(store);
-    let (scan, root_tree) = look(store, request, recorded, &overlay)?;
+    let (scan, root_tree) = look(store, request, recorded, &overlay, false)?;
     if scan.learnt() {
         scan.save(store, request.cache, false);
     }
@@ -70,7 +70,7 @@ pub fn delta_worktree(store: &Store, request: &WorktreeRequest<'_>) -> Result<Wo
 }
 
 /// Walks a directory and names everything in it, without storing anything: trees that are not recorded stay in
-/// `overlay`.
+/// `overlay`. With `leftovers` also what a stopped checkout left.
 ///
 /// # Errors
 /// As [`delta_worktree`].
@@ -79,6 +79,7 @@ pub(crate) fn look(
     request: &WorktreeRequest<'_>,
     recorded: Option<Gid>,
     overlay: &Overlay<'_>,
+    leftovers: bool,
 ) -> Result<(Scan, Gid)> {
     let mut scan = scan(ScanRequest {
         root: request.root,
@@ -88,6 +89,7 @@ pub(crate) fn look(
         verify: request.verify,
         store_dir: store.dir(),
         limits: request.limits,
+        leftovers,
     })?;
     settle(&mut scan, &AsRecorded)?;
     let pending = scan.pending();

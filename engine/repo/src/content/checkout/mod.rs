@@ -52,7 +52,7 @@ pub struct CheckoutReport {
 }
 
 /// How files begin that are not yet what they will be. One left behind by a process that was killed is nobody's work.
-const TEMP_PREFIX: &str = ".gemel-checkout-";
+pub(crate) const TEMP_PREFIX: &str = ".gemel-checkout-";
 
 /// Makes something under a name of its own in its directory.
 ///

@@ -111,7 +111,7 @@ fn look_at_target(
         limits: request.limits,
         progress: request.progress,
     };
-    match look(store, &looking, recorded, overlay) {
+    match look(store, &looking, recorded, overlay, true) {
         Err(ContentError::Io { op: "open", source, .. })
             if is_absent(&source) && request.target.symlink_metadata().is_err() =>
         {

@@ -236,6 +236,7 @@ impl Run<'_> {
             verify: false,
             store_dir: self.store.dir(),
             limits: self.request.limits,
+            leftovers: false,
         })?;
         settle(&mut now, &AsRecorded)?;
         let mut known: HashMap<Vec<u8>, Vec<_>> = HashMap::new();

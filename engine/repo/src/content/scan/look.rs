@@ -5,6 +5,7 @@ use super::is_racy;
 use super::node::{Content, Leaves};
 use super::recorded::{self, Beside};
 use crate::content::capture::{Omission, OmissionReason};
+use crate::content::checkout::TEMP_PREFIX;
 use crate::content::delta::ObjectSource;
 use crate::content::disk::{self, Dir, Hint, Kind, Listing, Stat};
 use crate::content::error::{ContentError, Result};
@@ -25,6 +26,14 @@ fn is_metadata(name: &[u8]) -> bool {
     let folds = cfg!(any(windows, target_vendor = "apple"));
     let is = |other: &[u8]| if folds { name.eq_ignore_ascii_case(other) } else { name == other };
     is(b".git") || is(b".gemel")
+}
+
+/// Whether `name` is that of something unfinished which a process of ours was killed over: nobody's work, unless it is
+/// recorded.
+fn is_leftover(name: &[u8]) -> bool {
+    let serial = name.strip_prefix(TEMP_PREFIX.as_bytes());
+    name == b".gemel-init"
+        || serial.is_some_and(|serial| !serial.is_empty() && serial.iter().all(u8::is_ascii_hexdigit))
 }
 
 /// What is known of a directory before it is looked at.
@@ -66,6 +75,8 @@ pub(super) struct Look<'a> {
     /// Whether the stats of the cache may be used.
     pub(super) stats: bool,
     pub(super) source: &'a dyn ObjectSource,
+    /// Whether leftovers of stopped processes are shown.
+    pub(super) leftovers: bool,
     /// Longest file that fits an object.
     pub(super) max_file: u64,
 }
@@ -218,6 +229,11 @@ impl Look<'_> {
         for (name, hint) in listing.iter().filter(|(name, _)| !is_metadata(name)) {
             let held = held.find(name, |entry| entry.name.as_bytes());
             if site.path.is_empty() && name == RULE_FILE && held.is_none() {
+                continue;
+            }
+            if held.is_none() && !self.leftovers && is_leftover(name) {
+                // Whoever removes it must not take this list for the whole one.
+                seen.flags.unlisted = true;
                 continue;
             }
             let Some(hint) = self.settled(site, name, hint)? else {

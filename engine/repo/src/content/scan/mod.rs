@@ -44,6 +44,8 @@ pub(crate) struct ScanRequest<'a> {
     pub(crate) store_dir: &'a Path,
     /// Upper bounds on objects.
     pub(crate) limits: &'a Limits,
+    /// Whether what a stopped checkout or `init` left is shown: only who removes it wants that.
+    pub(crate) leftovers: bool,
 }
 
 /// What a walk found.
@@ -124,6 +126,7 @@ pub(crate) fn scan(request: ScanRequest<'_>) -> Result<Scan> {
         cache: request.cache.as_ref(),
         stats: !request.verify,
         source: request.source,
+        leftovers: request.leftovers,
         max_file: request.limits.max_object_bytes.saturating_sub(header),
     };
     let cached = request.cache.is_some().then_some(0);
