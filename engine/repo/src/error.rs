@@ -326,6 +326,7 @@ fn store_code(error: &StoreError) -> Code {
         | StoreError::InvalidObject { .. } => Code::InvalidArgument,
         StoreError::UnknownVersion { .. }
         | StoreError::LegacyDamaged { .. }
+        | StoreError::PackBehind { .. }
         | StoreError::CorruptObject { .. }
         | StoreError::CorruptFile { .. }
         | StoreError::CorruptRef { .. }
@@ -340,6 +341,7 @@ fn store_code(error: &StoreError) -> Code {
 fn store_ids(error: &StoreError) -> Vec<Gid> {
     match error {
         StoreError::NotFound { id }
+        | StoreError::PackBehind { id, .. }
         | StoreError::CorruptObject { id, .. }
         | StoreError::RefFamily { id, .. }
         | StoreError::DanglingRef { id, .. }

@@ -15,6 +15,18 @@ pub enum StoreError {
         /// The identity asked for.
         id: Gid,
     },
+    /// An object is not stored, and a pack is shorter than when it was acknowledged: packs are older than refs.
+    #[error("object not found: {id}; {} ends at {end_bytes}, before what was acknowledged ({acknowledged_bytes}): the packs are older than the refs; run `gemel fsck`", path.display())]
+    PackBehind {
+        /// The identity asked for.
+        id: Gid,
+        /// The pack.
+        path: PathBuf,
+        /// Where it ends; 0 if it is absent.
+        end_bytes: u64,
+        /// Where it ended when the last command that wrote to it was acknowledged.
+        acknowledged_bytes: u64,
+    },
     /// The directory holds no store.
     #[error("not a gemel repository: {}", path.display())]
     NotARepository {

@@ -1,6 +1,6 @@
 //! The store: one `.gemel` directory with its packs, refs and caches.
 
-use crate::packs::{PackSet, Settled, Writer, maintain};
+use crate::packs::{PACK_SUFFIX, PackSet, Settled, Writer, maintain, pack_path};
 use crate::vfs::{FileBytes, Vfs};
 use crate::{Refs, Result, StoreError, Transaction, refs};
 use crate::{create, layout};
@@ -28,6 +28,14 @@ struct Inner {
     settled: Arc<Settled>,
     /// Whether the store is being created, where nobody else looks.
     unseen: bool,
+}
+
+/// A pack that ends before its watermark.
+#[derive(Clone, Debug)]
+pub(crate) struct Behind {
+    pub(crate) path: PathBuf,
+    pub(crate) end_bytes: u64,
+    pub(crate) acknowledged_bytes: u64,
 }
 
 impl Store {
@@ -93,6 +101,10 @@ impl Store {
         &self.inner.packs_dir
     }
 
+    fn pack_path(&self, number: u64) -> PathBuf {
+        pack_path(&self.inner.packs_dir, number, PACK_SUFFIX)
+    }
+
     /// The packs as last seen.
     pub(crate) fn set(&self) -> Result<Arc<PackSet>> {
         if let Some(set) = self.inner.set.read().unwrap_or_else(PoisonError::into_inner).as_ref() {
@@ -141,12 +153,52 @@ impl Store {
         done
     }
 
+    /// As [`Store::ask`], for what is expected to be stored: an absent object may have been in a pack that has lost its
+    /// end.
+    fn demand<T>(&self, ask: impl Fn(&PackSet) -> Result<T>) -> Result<T> {
+        match self.ask(ask) {
+            Err(StoreError::NotFound { id }) => Err(match self.behind()?.first() {
+                Some(behind) => StoreError::PackBehind {
+                    id,
+                    path: behind.path.clone(),
+                    end_bytes: behind.end_bytes,
+                    acknowledged_bytes: behind.acknowledged_bytes,
+                },
+                None => StoreError::NotFound { id },
+            }),
+            answer => answer,
+        }
+    }
+
+    /// Packs that end before their watermarks. Those read in between by writers and repacks are not taken for such:
+    /// the marks are read before the packs, and again behind them.
+    pub(crate) fn behind(&self) -> Result<Vec<Behind>> {
+        let before = self.settled()?;
+        let set = self.fresh_set()?;
+        let end =
+            |number: u64| set.packs.iter().find(|pack| pack.number == number).map_or(0, |pack| pack.end());
+        let is_short = |number: &u64, acknowledged: &u64| end(*number) < *acknowledged;
+        if !before.iter().any(|(number, acknowledged)| is_short(number, acknowledged)) {
+            return Ok(Vec::new());
+        }
+        let now = self.settled()?;
+        let short =
+            before.into_iter().filter(|(number, at)| is_short(number, at) && now.contains_key(number));
+        Ok(short
+            .map(|(number, acknowledged_bytes)| Behind {
+                path: self.pack_path(number),
+                end_bytes: end(number),
+                acknowledged_bytes,
+            })
+            .collect())
+    }
+
     /// The whole envelope of an object, re-hashed (STO-01, SEC-02).
     ///
     /// # Errors
-    /// `NotFound`, `CorruptObject`, `CorruptFile`, `Io`.
+    /// `NotFound`, `PackBehind`, `CorruptObject`, `CorruptFile`, `Io`.
     pub fn read(&self, id: &Gid) -> Result<Vec<u8>> {
-        self.ask(|set| set.read(id))
+        self.demand(|set| set.read(id))
     }
 
     /// Whether an object is stored.
@@ -193,7 +245,7 @@ impl Store {
     /// # Errors
     /// As [`Store::read`].
     pub fn len_bytes(&self, id: &Gid) -> Result<u64> {
-        self.ask(|set| set.len_bytes(id))
+        self.demand(|set| set.len_bytes(id))
     }
 
     /// Writes the body of a blob to `out` in bounded memory; returns its length. The hash is known only at the end:
@@ -202,8 +254,8 @@ impl Store {
     /// # Errors
     /// As [`Store::read`]; `Source` when `out` fails.
     pub fn stream_blob(&self, id: &Gid, out: &mut dyn Write) -> Result<u64> {
-        let set =
-            if self.contains(id)? { self.set()? } else { return Err(StoreError::NotFound { id: *id }) };
+        self.demand(|set| set.locate(id.as_bytes()).map(drop).ok_or(StoreError::NotFound { id: *id }))?;
+        let set = self.set()?;
         set.stream_blob(self.inner.vfs.as_ref(), id, out)
     }
 

@@ -304,6 +304,55 @@ fn a_store_that_lost_its_meta_is_neither_absent_nor_begun_anew() {
     assert_eq!(errors(&disk, &objects, "put back"), 0);
 }
 
+/// Packs put back from an older copy, beside refs that are not.
+#[test]
+fn packs_older_than_refs_are_told_of() {
+    let disk = SimDisk::new();
+    let store = Store::init(Arc::new(disk.clone()), Path::new(DIR)).unwrap();
+    let path = Path::new(DIR).join("packs/00000001.pack");
+    let (first, second) = (blob(b"first", None), blob(b"second", None));
+    let mut lengths = Vec::new();
+    for (name, object) in [("refs/names/a", &first), ("refs/names/b", &second)] {
+        let writer = store.writer().unwrap();
+        writer.put(object.clone()).unwrap();
+        writer.commit().unwrap();
+        let mut transaction = store.transaction().unwrap();
+        transaction.set(name, object.id);
+        transaction.commit("test", 0).unwrap();
+        lengths.push(disk.files()[&path].len());
+    }
+    let absent = blob(b"never stored", None).id;
+    assert!(matches!(open(&disk).unwrap().read(&absent), Err(StoreError::NotFound { .. })));
+
+    let whole = disk.files()[&path].clone();
+    for end in [lengths[0], 0] {
+        let disk = disk.fork();
+        match end {
+            0 => gemel_store::vfs::Vfs::remove_file(&disk, &path).unwrap(),
+            _ => disk.overwrite(&path, &whole[..end]).unwrap(),
+        }
+        let store = open(&disk).unwrap();
+        let behind = |error: StoreError| match error {
+            StoreError::PackBehind { id, path: found, end_bytes, acknowledged_bytes } => {
+                assert_eq!(found, path);
+                assert_eq!((end_bytes, acknowledged_bytes), (end as u64, lengths[1] as u64));
+                id
+            }
+            other => panic!("{other}"),
+        };
+        assert_eq!(behind(store.read(&second.id).unwrap_err()), second.id);
+        assert_eq!(behind(store.len_bytes(&second.id).unwrap_err()), second.id);
+        assert_eq!(behind(store.stream_blob(&second.id, &mut Vec::new()).unwrap_err()), second.id);
+        assert_eq!(store.read(&first.id).is_ok(), end > 0);
+        assert!(!store.contains(&second.id).unwrap());
+        let findings = store.verify(Depth::Canonical, &|_, _| {}).unwrap().findings;
+        assert!(
+            findings.iter().any(|f| f.kind == FindingKind::DamagedPack && f.path == path),
+            "{findings:?}"
+        );
+    }
+}
+
 #[test]
 fn a_chain_without_end_is_cut() {
     let id = blob(b"x", None).id;

@@ -16,6 +16,6 @@ mod tail;
 pub(crate) mod verify;
 mod writer;
 
-pub(crate) use set::{FIRST_PACK, PACK_SUFFIX, PackSet};
+pub(crate) use set::{FIRST_PACK, PACK_SUFFIX, PackSet, pack_path};
 pub(crate) use settled::Settled;
 pub use writer::{NewObject, WriteReport, Writer};

@@ -102,6 +102,12 @@ impl Store {
             report.objects_ok += ok;
         }
         self.leftovers(&set, &found)?;
+        // Refs that cannot be read are told of by who looks at them.
+        for behind in self.behind().unwrap_or_default() {
+            let detail =
+                format!("ends here, before what was acknowledged ({} bytes)", behind.acknowledged_bytes);
+            found.add(FindingKind::DamagedPack, behind.path, behind.end_bytes, None, detail);
+        }
         // Without readable refs nothing can be excused as a session that was stopped.
         let settled = self.settled().ok();
         report.findings = found.0.into_inner().unwrap_or_else(PoisonError::into_inner);
