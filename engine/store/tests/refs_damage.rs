@@ -208,6 +208,40 @@ fn a_damaged_table_is_written_over_not_copied() {
     assert!(report.findings.iter().any(|f| f.kind == RefFindingKind::Damaged && f.path == path));
 }
 
+/// A flipped bit in the last transaction looks like a torn append; what the next writer cuts off is kept.
+#[test]
+fn a_damaged_end_of_its_whole_length_is_kept_aside() {
+    let disk = fresh();
+    (1..=2).for_each(|n| commit(&disk, TINY, &step(n)).unwrap());
+    let journal = dir().join("refdb/00000001.journal");
+    let whole = disk.files()[&journal].clone();
+    let first = {
+        let disk = fresh();
+        commit(&disk, TINY, &step(1)).unwrap();
+        disk.files()[&journal].len()
+    };
+    let kept = |disk: &SimDisk| {
+        let cut = files_of(disk).into_iter().filter(|(path, _)| path.to_string_lossy().contains(".cut-"));
+        cut.map(|(_, bytes)| bytes).collect::<Vec<_>>()
+    };
+    for (end, flipped, count) in [(whole.len(), true, 1), (whole.len() - 1, false, 0), (first + 5, false, 0)]
+    {
+        let disk = disk.fork();
+        let mut bytes = whole[..end].to_vec();
+        bytes[end - 1] ^= u8::from(flipped);
+        disk.overwrite(&journal, &bytes).unwrap();
+        commit(&disk, TINY, &step(3)).unwrap();
+        assert_eq!(kept(&disk).len(), count, "{end}");
+        assert!(kept(&disk).iter().all(|cut| *cut == bytes[first..]));
+        let report = refs::verify(&vfs(&disk), dir()).unwrap();
+        let told = report.findings.iter().filter(|f| f.kind == RefFindingKind::CutTransaction).count();
+        assert_eq!((told, report.has_errors()), (count, false));
+        // Folding leaves it alone.
+        commit(&disk, RefOptions { tail_records: 0, ..TINY }, &step(4)).unwrap();
+        assert_eq!(kept(&disk).len(), count);
+    }
+}
+
 /// T-15, T-30: bytes that are whole but say what may not be said are not followed. They are made by a writer that
 /// does not check, which is this test: it rewrites names and values in a journal frame and renews the checks.
 #[test]

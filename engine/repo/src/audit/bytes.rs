@@ -69,7 +69,9 @@ fn ref_problem(finding: &RefFinding) -> Problem {
         RefFindingKind::Damaged | RefFindingKind::UnknownVersion | RefFindingKind::CorruptRef => {
             Problem::error("corrupt-ref", None, message)
         }
-        RefFindingKind::InterruptedTransaction => Problem::warning("interrupted-transaction", None, message),
+        RefFindingKind::InterruptedTransaction | RefFindingKind::CutTransaction => {
+            Problem::warning("interrupted-transaction", None, message)
+        }
         RefFindingKind::MissingAudit => Problem::warning("missing-audit", None, message),
         RefFindingKind::Leftover => Problem::warning("stale-temp-file", None, message),
     }

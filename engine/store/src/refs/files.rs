@@ -1,6 +1,6 @@
 //! The files of a ref database and how a consistent set of them is read.
 
-use super::codec::Stored;
+use super::codec::{Stored, check_of};
 use super::journal::{End, read_run};
 use super::record::{Position, Record};
 use super::stack::{MAX_STACK_BYTES, Stack};
@@ -42,6 +42,12 @@ impl Files {
 
     pub(crate) fn journal(&self, number: u64) -> PathBuf {
         self.dir.join(format!("{number:08}.journal"))
+    }
+
+    /// Where the end of a journal is kept that was cut off at `offset`.
+    pub(crate) fn cut(&self, journal: u64, offset: u64, bytes: &[u8]) -> PathBuf {
+        let check = u64::from_le_bytes(check_of(bytes)[..8].try_into().unwrap_or_default());
+        self.dir.join(format!("{journal:08}.cut-{offset:x}-{check:016x}"))
     }
 
     /// Reads the stack file.
@@ -156,6 +162,11 @@ impl Files {
 pub(crate) fn file_number(name: &str) -> Option<u64> {
     let (number, kind) = name.split_once('.')?;
     matches!(kind, "table" | "journal").then(|| number.parse().ok()).flatten()
+}
+
+/// Whether a file name is that of a cut-off end of a journal.
+pub(crate) fn is_cut(name: &str) -> bool {
+    name.split_once(".cut-").is_some_and(|(journal, _)| journal.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// The edits that are in the journal but not in a table yet.

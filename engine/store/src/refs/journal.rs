@@ -36,6 +36,11 @@ pub(crate) fn frame<'a>(records: impl IntoIterator<Item = &'a [u8]>) -> Option<V
     Some(out)
 }
 
+/// Whether `bytes` start with an intact header and hold all that it announces.
+pub(crate) fn has_whole_length(bytes: &[u8]) -> bool {
+    header(bytes).is_some_and(|(version, len)| version == VERSION && len <= bytes.len())
+}
+
 /// What stands at a place where a frame should start.
 enum Parsed {
     /// An intact frame: its records, the place of the last in the chain, the length of the frame.

@@ -2,28 +2,34 @@
 //! every disk operation of both.
 
 use super::codec::Stored;
-use super::files::{Files, Loaded, corrupt, file_number};
-use super::journal::frame;
+use super::files::{Files, Loaded, corrupt, file_number, is_cut};
+use super::journal::{frame, has_whole_length};
 use super::merge::{Merge, Source};
 use super::options::RefOptions;
 use super::record::{Position, Record};
 use super::stack::{MAX_FILE_NUMBER, Stack, TableEntry};
 use super::table::{Cursor, Table, TableWriter};
 use super::view::Refs;
-use crate::vfs::AppendFile;
+use crate::layout::write_synced;
+use crate::vfs::{AppendFile, Entry};
 use crate::{Result, StoreError};
 use std::collections::{BTreeMap, HashSet};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Waiting records above which a transaction writes them to the journal although it needs no sync of its own.
 const MAX_WAITING_BYTES: usize = 64 * 1024;
 const MAX_WAITING: usize = 64;
+/// Longest end of a journal that is copied aside when it is cut off.
+const MAX_CUT_BYTES: u64 = 16 * 1024 * 1024;
+/// Copies kept; further ends are cut off without.
+const MAX_CUTS: usize = 8;
 
 /// Appends `records` to the journal behind those that wait in the stack file. One sync; it is the commit point.
 ///
 /// 1. An append that a crash cut short is cut off and that is made durable, so that no later crash can bring its end
-///    back behind new records.
+///    back behind new records. One that has its whole length is copied aside before.
 /// 2. Append, sync.
 ///
 /// After a failure the journal is cut back, so that nothing has changed.
@@ -39,6 +45,7 @@ pub(super) fn append_records(files: &Files, loaded: &Loaded, record: Option<&[u8
     })?;
     let mut file = files.vfs.open_append(&path).map_err(StoreError::io("open", &path))?;
     if file.len_bytes() != loaded.tail.valid_len {
+        keep_cut(files, loaded)?;
         file.truncate(loaded.tail.valid_len).map_err(StoreError::io("shorten", &path))?;
         file.sync().map_err(StoreError::io("sync", &path))?;
     }
@@ -57,6 +64,39 @@ pub(super) fn append_records(files: &Files, loaded: &Loaded, record: Option<&[u8
         }
     }
     written.map(|()| bytes.len() as u64)
+}
+
+/// Copies aside what is about to be cut off the journal, if it may be more than a torn append: a frame of its whole
+/// length could also have been acknowledged and damaged since.
+///
+/// # Errors
+/// `Io`.
+fn keep_cut(files: &Files, loaded: &Loaded) -> Result<()> {
+    let (vfs, dir) = (&files.vfs, &files.dir);
+    let path = files.journal(loaded.stack.journal);
+    let read = vfs.read_from(&path, loaded.tail.valid_len, MAX_CUT_BYTES);
+    let bytes = match read {
+        Ok(bytes) if has_whole_length(&bytes) => bytes,
+        Ok(_) => return Ok(()),
+        // Longer than a transaction is.
+        Err(error) if error.kind() == ErrorKind::InvalidData => return Ok(()),
+        Err(source) => return Err(StoreError::Io { op: "read", path, source }),
+    };
+    let kept = files.cut(loaded.stack.journal, loaded.tail.valid_len, &bytes);
+    let entries = vfs.list(dir).map_err(StoreError::io("list", dir))?;
+    let is_kept = |entry: &Entry| dir.join(&entry.name) == kept;
+    if entries.iter().any(is_kept) || entries.iter().filter(|e| is_cut(&e.name)).count() >= MAX_CUTS {
+        return Ok(());
+    }
+    // Whole or not at all, and durable before the original goes.
+    let temporary = vfs.temp_path(dir);
+    let written = write_synced(vfs.as_ref(), &temporary, &bytes)
+        .and_then(|()| vfs.rename(&temporary, &kept).map_err(StoreError::io("rename", &temporary)));
+    if written.is_err() {
+        let _ = vfs.remove_file(&temporary);
+    }
+    written?;
+    vfs.sync_dir(dir).map_err(StoreError::io("sync", dir))
 }
 
 /// Lets a record wait in the list although its edits are in no table: of a new store that nobody sees yet.

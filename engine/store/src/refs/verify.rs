@@ -2,7 +2,7 @@
 
 use super::audit::MAX_JOURNAL_BYTES;
 use super::codec::Stored;
-use super::files::{Files, file_number};
+use super::files::{Files, file_number, is_cut};
 use super::journal::{End, read_run};
 use super::publish::listed;
 use super::record::{Edit, Position, Record};
@@ -26,6 +26,9 @@ pub enum RefFindingKind {
     CorruptRef,
     /// The journal ends in an append that was cut short: a transaction that never happened.
     InterruptedTransaction,
+    /// The end of a journal that was cut off and kept aside: an append that was cut short, or a transaction that was
+    /// damaged after it had been acknowledged.
+    CutTransaction,
     /// A full journal that was kept for audit is gone.
     MissingAudit,
     /// A file that nothing lists; the next folding transaction removes it.
@@ -328,6 +331,14 @@ impl Check {
         for entry in self.files.vfs.list(&dir).map_err(StoreError::io("list", &dir))? {
             let path = dir.join(&entry.name);
             let is_ours = file_number(&entry.name).is_some() || entry.name.starts_with("tmp-");
+            if is_cut(&entry.name) {
+                let detail = format!(
+                    "{} bytes cut off the journal: an append that was cut short, or a damaged transaction; remove \
+                     the file when it is not needed",
+                    entry.size_bytes
+                );
+                self.find(RefFindingKind::CutTransaction, &path, 0, None, detail);
+            }
             if is_ours && !listed.contains(&path) {
                 self.find(RefFindingKind::Leftover, &path, 0, None, "no list names this file".to_owned());
             }
