@@ -13,4 +13,6 @@ mod object_rules;
 #[cfg(test)]
 mod object_schema;
 #[cfg(test)]
+mod store_fuzz;
+#[cfg(test)]
 mod tidy;

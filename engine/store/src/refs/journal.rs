@@ -134,8 +134,10 @@ pub(crate) fn read_run(bytes: &[u8], start: Option<Position>) -> Run {
             }
             Parsed::Intact(records, last, len) => {
                 if let Some(detail) = broken_link(&records, run.position) {
-                    // Without the chain it is readable, which a search behind the damage makes use of.
-                    (run.end, run.resume) = (End::Damaged(detail), Some(0));
+                    // Without the chain it is readable, which a search behind the damage makes use of; one that
+                    // contradicts itself never is.
+                    let step = if broken_link(&records, None).is_some() { len } else { 0 };
+                    (run.end, run.resume) = (End::Damaged(detail), Some(step));
                     return run;
                 }
                 run.position = Some(last);
