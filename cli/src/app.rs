@@ -9,9 +9,9 @@ use crate::environment::Environment;
 use crate::error::{CliError, EXIT_BROKEN_PIPE, EXIT_ERROR, Refusal};
 use crate::guard::guarded;
 use crate::progress::Bar;
-use crate::render::Printer;
+use crate::render::{Printer, counted};
 use crate::{pager, term};
-use gemel_repo::facts::{Progress, Silent};
+use gemel_repo::facts::{Omitted, Progress, Silent};
 use gemel_repo::{Code, Repo, RepoError};
 use gemel_store::legacy;
 use gemel_store::vfs::Vfs;
@@ -179,9 +179,9 @@ impl Screen<'_> {
             return;
         }
         for omitted in &answer.omitted {
-            let what = format!("omitted: {} {} ({})", omitted.count, omitted.class, omitted.reason);
-            out.paint(Style::Caution, &what);
-            if !omitted.ids.is_empty() {
+            let (words, list) = in_words(omitted);
+            out.paint(Style::Caution, &words);
+            if list && !omitted.ids.is_empty() {
                 out.lit(": ").text(&omitted.ids.join(", "));
             }
             out.end();
@@ -225,6 +225,22 @@ impl Screen<'_> {
         // Nothing is left to tell anybody if standard error is gone, too.
         drop(printer.finish());
         EXIT_ERROR
+    }
+}
+
+/// An omission as a person reads it, and whether its list says more.
+fn in_words(omitted: &Omitted) -> (String, bool) {
+    let count = omitted.count;
+    match (omitted.class, omitted.reason) {
+        ("change", "scope") => {
+            let verb = if count == 1 { "does" } else { "do" };
+            (format!("{} {verb} not lead to head (--all)", counted(count, "change")), false)
+        }
+        ("root_gitignore", _) => {
+            let why = "configuration, not content, until a recorded state holds it";
+            (format!("left out: .gitignore ({why})"), false)
+        }
+        (class, reason) => (format!("omitted: {count} {class} ({reason})"), true),
     }
 }
 

@@ -43,9 +43,9 @@ impl CliError {
         CliError::new(Code::InvalidArgument, message)
     }
 
-    /// A flag of the contract whose work is not built yet: refused, never ignored.
+    /// A flag of the contract whose work is not built yet: refused, never ignored, and not offered by help.
     pub(crate) fn not_built(what: &str) -> CliError {
-        CliError::invalid(format!("{what} is not supported by this version of gemel"))
+        CliError::invalid(format!("{what} is not built yet; nothing was done"))
     }
 
     /// A failure to write the answer: silence when the reader went away, `INTERNAL` otherwise.

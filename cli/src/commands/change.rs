@@ -257,6 +257,7 @@ impl View for Finished {
             .put("state", &facts.state)
             .put("state_name", &facts.state_name)
             .put("operations", &facts.operations)
+            .put("parents", &facts.parents)
             .put("claims", &facts.claims)
             .put("evidence", &facts.evidence)
             .put("residuals", &facts.residuals)

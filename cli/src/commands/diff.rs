@@ -36,29 +36,29 @@ pub(crate) struct Args {
     dimensions: Dimensions,
 }
 
-/// The dimensions beside text.
+/// The dimensions beside text: refused until they are built, and hidden until then.
 #[derive(Debug, clap::Args)]
 struct Dimensions {
     /// Compare semantic entities
-    #[arg(long)]
+    #[arg(long, hide = true)]
     semantic: bool,
     /// Compare claims
-    #[arg(long)]
+    #[arg(long, hide = true)]
     claims: bool,
     /// Compare observed behavior
-    #[arg(long)]
+    #[arg(long, hide = true)]
     behavior: bool,
     /// Compare evidence
-    #[arg(long)]
+    #[arg(long, hide = true)]
     evidence: bool,
     /// Compare residuals
-    #[arg(long)]
+    #[arg(long, hide = true)]
     residuals: bool,
     /// Compare dependencies
-    #[arg(long)]
+    #[arg(long, hide = true)]
     dependencies: bool,
     /// Compare in every dimension
-    #[arg(long)]
+    #[arg(long, hide = true)]
     all: bool,
 }
 
@@ -83,7 +83,7 @@ const DEFAULT_CONTEXT: u64 = 3;
 
 pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c>, CliError> {
     if let Some(dimension) = args.dimensions.wanted() {
-        return Err(CliError::not_built(&format!("diff --{dimension}")));
+        return Err(CliError::not_built(&format!("`gemel diff --{dimension}`")));
     }
     let repo = context.repo()?;
     let options = DiffOptions { a: args.a.clone(), b: args.b.clone(), workspace: args.workspace.clone() };

@@ -19,7 +19,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c>, CliError> {
     if !args.dry_run {
-        return Err(CliError::not_built("gc without --dry-run"));
+        return Err(CliError::not_built("`gemel gc` without --dry-run"));
     }
     let plan = history::gc_plan(context.repo()?, &*context.progress())?;
     Ok(Answer::of(Planned(plan)).long())

@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID")]
     trajectory: Option<String>,
     /// Only changes that touch this subject
-    #[arg(long, value_name = "SUBJECT")]
+    #[arg(long, value_name = "SUBJECT", hide = true)]
     subject: Option<String>,
     #[command(flatten)]
     page: PageArgs,
@@ -41,6 +41,7 @@ enum Resolution {
     /// One row a change
     Changes,
     /// Rows grouped by episode
+    #[value(hide = true)]
     Episodes,
     /// Changes with their operations
     Operations,
@@ -48,10 +49,10 @@ enum Resolution {
 
 pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c>, CliError> {
     if args.subject.is_some() {
-        return Err(CliError::not_built("log --subject"));
+        return Err(CliError::not_built("`gemel log --subject`"));
     }
     if args.resolution == Some(Resolution::Episodes) {
-        return Err(CliError::not_built("log --resolution episodes"));
+        return Err(CliError::not_built("`gemel log --resolution episodes`"));
     }
     let window = args.page.window(Order::Descending)?;
     let operations = args.operations || args.resolution == Some(Resolution::Operations);
@@ -62,10 +63,10 @@ pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c
         limit: window.limit,
         cursor: window.after.clone(),
     };
-    let LogFacts { rows, page, uncertainty } = history::log(context.repo()?, &options)?;
+    let LogFacts { rows, page, omitted, uncertainty } = history::log(context.repo()?, &options)?;
     let count = rows.len();
     let view = Listed { rows, operations, timestamps: context.globals.timestamps };
-    Ok(Answer::list(view, count, window.slice(page)).doubting(&uncertainty))
+    Ok(Answer::list(view, count, window.slice(page)).omitting(&omitted).doubting(&uncertainty))
 }
 
 struct Listed {

@@ -65,6 +65,7 @@ impl View for Captured {
             .put("bytes", &facts.bytes)
             .put("coherent", &facts.coherent)
             .put("attempts", &facts.attempts)
+            .opt("unchanged_since", facts.unchanged_since.as_ref())
             .map()
     }
 
@@ -76,5 +77,8 @@ impl View for Captured {
             out.lit(", ").lit(&counted(facts.symlinks, "link"));
         }
         out.lit(", ").lit(&size(facts.bytes)).end();
+        if let Some(state) = &facts.unchanged_since {
+            out.lit("  nothing changed since ").named(&state.id, state.name.as_deref()).end();
+        }
     }
 }

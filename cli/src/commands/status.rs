@@ -1,13 +1,15 @@
 //! `gemel status`.
 
+use super::workspace::standing;
 use crate::answer::{Answer, View};
 use crate::app::Context;
 use crate::color::Style;
 use crate::error::CliError;
 use crate::json::{Json, Obj};
 use crate::render::{Printer, Table, counted, first_line};
+use gemel_object::Gid;
 use gemel_repo::facts::{PathChange, PathStatus};
-use gemel_repo::history::DEFAULT_WORKSPACE;
+use gemel_repo::history::{DEFAULT_WORKSPACE, Standing};
 use gemel_repo::knowledge::{
     self, ClaimCounts, ClaimRow, EvidenceRow, ResidualRow, StatusFacts, StatusOptions, Verdict,
 };
@@ -39,9 +41,12 @@ pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c
     let facts = knowledge::status(context.repo()?, &options, &*context.progress())?;
     let exit = if args.exit_code { exit_status(facts.readiness.verdict) } else { 0 };
     let (omitted, uncertainty) = (facts.omitted.clone(), facts.uncertainty.clone());
-    let view = Standing { facts, verbose: args.verbose };
+    let view = Told { facts, verbose: args.verbose };
     Ok(Answer::of(view).long().exit(exit).omitting(&omitted).doubting(&uncertainty))
 }
+
+/// Identities listed with a claim at most.
+const LISTED: usize = 3;
 
 fn exit_status(verdict: Verdict) -> u8 {
     match verdict {
@@ -51,12 +56,12 @@ fn exit_status(verdict: Verdict) -> u8 {
     }
 }
 
-struct Standing {
+struct Told {
     facts: StatusFacts,
     verbose: bool,
 }
 
-impl View for Standing {
+impl View for Told {
     fn json(&self) -> Map<String, Value> {
         let facts = &self.facts;
         let changed = Obj::new().put("files", &facts.changed.len()).put("semantic_entities", &0).rows(
@@ -72,7 +77,8 @@ impl View for Standing {
             .put("name", &facts.workspace.name)
             .opt("state", facts.workspace.state.as_ref())
             .put("pending", &facts.workspace.pending)
-            .put("behind", &facts.workspace.behind);
+            .put("behind", &(facts.workspace.standing == Standing::Behind))
+            .put("differs", &(facts.workspace.standing != Standing::AtHead));
         let mut answer = Obj::new()
             .opt("trajectory", facts.trajectory.as_ref())
             .opt("intent", facts.intent.as_ref())
@@ -80,13 +86,14 @@ impl View for Standing {
             .put("changed", &changed)
             .put("claims", &counts_json(&facts.claims))
             .rows("evidence", &facts.evidence, evidence_json)
-            .rows("residuals", &facts.residuals, residual_json)
+            .rows("residuals", &facts.residuals, |row| residual_json(row, facts.names.get(&row.id)))
             .put("previous_attempts", &facts.previous_attempts)
             .put("readiness", &readiness)
             .put("workspace", &workspace);
         if self.verbose {
             answer =
-                answer.rows("claim_list", &facts.claim_list, claim_json).put("verbose", &self.verbose_json());
+                answer.rows("claim_list", &facts.claim_list, |row| claim_json(row, facts.names.get(&row.id)));
+            answer = answer.put("verbose", &self.verbose_json());
         }
         answer.map()
     }
@@ -109,15 +116,15 @@ impl View for Standing {
         }
         out.end();
         if self.verbose {
-            claim_table(&facts.claim_list, out);
+            self.claim_table(out);
         }
         evidence_table(&facts.evidence, out);
-        residual_table(&facts.residuals, out);
+        self.residual_table(out);
         self.readiness(out);
     }
 }
 
-impl Standing {
+impl Told {
     /// The inputs of readiness, for those who want to check it.
     fn verbose_json(&self) -> Obj {
         let facts = &self.facts;
@@ -126,10 +133,12 @@ impl Standing {
                 .put("id", &claim.id)
                 .put("status", claim.status)
                 .put("basis", claim.basis)
+                .opt("unverified_reason", claim.unverified_reason.as_ref())
                 .opt("subject", claim.subject.as_ref())
                 .put("supporting", &claim.supporting)
                 .put("contradicting", &claim.contradicting)
                 .put("stale", &claim.stale)
+                .put("residuals", &claim.unsettled)
         };
         let rules: Vec<u8> = facts.readiness.reasons.iter().map(knowledge::Reason::rule).collect();
         let readiness = Obj::new().put("rules", &rules).put("scope", facts.readiness.scope);
@@ -162,10 +171,9 @@ impl Standing {
         if workspace.pending {
             out.paint(Style::Caution, "change in progress").lit(" (`gemel change finish` records it)").end();
         }
-        if workspace.behind {
-            out.paint(Style::Caution, "behind head")
-                .lit(": the files started from another state than head's")
-                .end();
+        if let (Some(words), Some(state)) = (standing(workspace.standing), &workspace.state) {
+            out.lit("workspace state: ").named(&state.id, state.name.as_deref());
+            out.lit(" (").paint(Style::Caution, words).lit(")").end();
         }
     }
 
@@ -185,30 +193,91 @@ impl Standing {
             let told_above =
                 matches!(reason, knowledge::Reason::Residual { .. } | knowledge::Reason::Nothing { .. });
             if self.verbose || !told_above {
-                reason_line(reason, out);
+                self.reason_line(reason, out);
             }
         }
     }
-}
 
-fn reason_line(reason: &knowledge::Reason, out: &mut Printer<'_>) {
-    match reason {
-        knowledge::Reason::Residual { id, disposition, severity } => {
-            out.lit("  ")
-                .text(disposition)
-                .lit(" residual ")
-                .named(id, None)
-                .lit(" (")
-                .text(severity)
-                .lit(")")
-                .end();
+    /// The name of a thing told about, else the digits of its identity.
+    fn label(&self, id: &Gid, out: &Printer<'_>) -> (Style, String) {
+        match self.facts.names.get(id) {
+            Some(name) => (Style::Name, name.clone()),
+            None => (Style::Id, out.short(id)),
         }
-        knowledge::Reason::Claim { id, word, .. } => {
-            out.lit("  ").lit(word).lit(" claim ").named(id, None).end();
+    }
+
+    fn reason_line(&self, reason: &knowledge::Reason, out: &mut Printer<'_>) {
+        match reason {
+            knowledge::Reason::Residual { id, disposition, severity } => {
+                let (style, label) = self.label(id, out);
+                out.lit("  ").text(disposition).lit(" residual ").paint(style, &label);
+                out.lit(" (").text(severity).lit(")").end();
+            }
+            knowledge::Reason::Claim { id, word, .. } => {
+                let (style, label) = self.label(id, out);
+                out.lit("  ").lit(word).lit(" claim ").paint(style, &label);
+                let claim = self.facts.claim_list.iter().find(|claim| claim.id == *id);
+                let why = claim.map(|claim| self.why(claim, out)).unwrap_or_default();
+                if !why.is_empty() {
+                    out.lit(": ").text(&why);
+                }
+                out.end();
+            }
+            reason => {
+                out.lit("  ").text(&reason.to_string()).end();
+            }
         }
-        reason => {
-            out.lit("  ").text(&reason.to_string()).end();
+    }
+
+    /// What keeps a claim from being supported without question.
+    fn why(&self, claim: &ClaimRow, out: &Printer<'_>) -> String {
+        let list = |what: &str, ids: &[Gid]| {
+            let mut labels: Vec<String> = ids.iter().take(LISTED).map(|id| self.label(id, out).1).collect();
+            if ids.len() > LISTED {
+                labels.push(format!("{} more", ids.len() - LISTED));
+            }
+            (!ids.is_empty()).then(|| format!("{what} {}", labels.join(", ")))
+        };
+        let parts = match claim.status {
+            "CONTRADICTED" | "PARTIALLY_SUPPORTED" => {
+                [list("against it", &claim.contradicting), list("unresolved", &claim.unsettled)]
+            }
+            "STALE" => [list("may require refresh:", &claim.stale), None],
+            _ => [claim.unverified_reason.map(str::to_owned), None],
+        };
+        parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    }
+
+    fn claim_table(&self, out: &mut Printer<'_>) {
+        let mut table = Table::default();
+        for claim in &self.facts.claim_list {
+            table.row([
+                self.label(&claim.id, out),
+                (claim_style(claim.status), claim.status.to_owned()),
+                (Style::Plain, claim.subject.clone().unwrap_or_default()),
+                (Style::Plain, first_line(&claim.predicate).into_owned()),
+                (Style::Dim, self.why(claim, out)),
+            ]);
         }
+        table.print("  ", out);
+    }
+
+    fn residual_table(&self, out: &mut Printer<'_>) {
+        let mut table = Table::default();
+        for residual in &self.facts.residuals {
+            let style = match (residual.disposition.as_str(), residual.severity.as_str()) {
+                ("open" | "acknowledged", "blocking" | "high") => Style::Bad,
+                ("open" | "acknowledged", _) => Style::Caution,
+                _ => Style::Dim,
+            };
+            table.row([
+                self.label(&residual.id, out),
+                (style, residual.disposition.clone()),
+                (style, residual.severity.clone()),
+                (Style::Plain, first_line(&residual.summary).into_owned()),
+            ]);
+        }
+        table.print("residual: ", out);
     }
 }
 
@@ -220,9 +289,9 @@ fn changes(changed: &[PathChange], list: bool, out: &mut Printer<'_>) {
     let count = |status: &[PathStatus]| changed.iter().filter(|c| status.contains(&c.status)).count();
     let added = count(&[PathStatus::Added]);
     let modified = count(&[PathStatus::Modified, PathStatus::TypeChanged]);
-    let deleted = count(&[PathStatus::Deleted]);
+    let (deleted, renamed) = (count(&[PathStatus::Deleted]), count(&[PathStatus::Renamed]));
     let files = counted(u64::try_from(changed.len()).unwrap_or(u64::MAX), "file");
-    out.lit(&files).lit(&format!(" changed: +{added} ~{modified} -{deleted}")).end();
+    out.lit(&files).lit(&format!(" changed: +{added} ~{modified} -{deleted} >{renamed}")).end();
     if list {
         path_table(changed, out);
     }
@@ -235,22 +304,13 @@ pub(super) fn path_table(changed: &[PathChange], out: &mut Printer<'_>) {
         let style = match change.status {
             PathStatus::Added => Style::Added,
             PathStatus::Deleted => Style::Removed,
-            PathStatus::Modified | PathStatus::TypeChanged => Style::Changed,
+            PathStatus::Modified | PathStatus::TypeChanged | PathStatus::Renamed => Style::Changed,
         };
-        table.row([(style, change.status.as_str().to_owned()), (Style::Plain, change.path.clone())]);
-    }
-    table.print("  ", out);
-}
-
-fn claim_table(claims: &[ClaimRow], out: &mut Printer<'_>) {
-    let mut table = Table::default();
-    for claim in claims {
-        table.row([
-            (Style::Id, out.short(&claim.id)),
-            (claim_style(claim.status), claim.status.to_owned()),
-            (Style::Plain, claim.subject.clone().unwrap_or_default()),
-            (Style::Plain, first_line(&claim.predicate).into_owned()),
-        ]);
+        let path = match &change.from {
+            Some(from) => format!("{from} -> {}", change.path),
+            None => change.path.clone(),
+        };
+        table.row([(style, change.status.as_str().to_owned()), (Style::Plain, path)]);
     }
     table.print("  ", out);
 }
@@ -265,7 +325,7 @@ fn claim_style(status: &str) -> Style {
 }
 
 fn evidence_table(evidence: &[EvidenceRow], out: &mut Printer<'_>) {
-    let mut table = Table::default();
+    let (mut platforms, mut oracles) = (Table::default(), Table::default());
     for row in evidence {
         match row {
             EvidenceRow::Platform { platform, arch, result } => {
@@ -274,44 +334,25 @@ fn evidence_table(evidence: &[EvidenceRow], out: &mut Printer<'_>) {
                     "fail" => Style::Bad,
                     _ => Style::Caution,
                 };
-                table.row([
-                    (Style::Plain, "evidence:".to_owned()),
-                    (Style::Plain, format!("{platform}/{arch}")),
-                    (style, (*result).to_owned()),
-                ]);
+                let place = format!("{platform}/{arch}");
+                platforms.row([(Style::Plain, place), (style, (*result).to_owned())]);
             }
-            EvidenceRow::Oracle { oracle, passed, total } => table.row([
-                (Style::Plain, "oracle:".to_owned()),
-                (Style::Plain, oracle.clone()),
-                (Style::Plain, format!("{passed} of {total} match")),
-            ]),
+            EvidenceRow::Oracle { oracle, passed, total } => {
+                let rate = format!("{passed} of {total} match");
+                oracles.row([(Style::Plain, oracle.clone()), (Style::Plain, rate)]);
+            }
         }
     }
-    table.print("", out);
-}
-
-fn residual_table(residuals: &[ResidualRow], out: &mut Printer<'_>) {
-    let mut table = Table::default();
-    for residual in residuals {
-        let style = match (residual.disposition.as_str(), residual.severity.as_str()) {
-            ("open" | "acknowledged", "blocking" | "high") => Style::Bad,
-            ("open" | "acknowledged", _) => Style::Caution,
-            _ => Style::Dim,
-        };
-        table.row([
-            (Style::Plain, "residual:".to_owned()),
-            (Style::Id, out.short(&residual.id)),
-            (style, residual.disposition.clone()),
-            (style, residual.severity.clone()),
-            (Style::Plain, first_line(&residual.summary).into_owned()),
-        ]);
-    }
-    table.print("", out);
+    platforms.print("evidence: ", out);
+    oracles.print("oracle: ", out);
 }
 
 /// A changed path (query surface, section 4.1).
 pub(super) fn path_json(change: &PathChange) -> Obj {
-    Obj::new().put("path", &change.path).put("status", change.status.as_str())
+    Obj::new()
+        .put("path", &change.path)
+        .put("status", change.status.as_str())
+        .opt("from", change.from.as_ref())
 }
 
 fn counts_json(claims: &ClaimCounts) -> Obj {
@@ -325,13 +366,18 @@ fn counts_json(claims: &ClaimCounts) -> Obj {
         .put("superseded", &claims.superseded)
 }
 
-fn claim_json(claim: &ClaimRow) -> Obj {
-    Obj::new().put("id", &claim.id).put("predicate", &claim.predicate).put("status", claim.status)
+fn claim_json(claim: &ClaimRow, name: Option<&String>) -> Obj {
+    Obj::new()
+        .put("id", &claim.id)
+        .opt("name", name)
+        .put("predicate", &claim.predicate)
+        .put("status", claim.status)
 }
 
-fn residual_json(residual: &ResidualRow) -> Obj {
+fn residual_json(residual: &ResidualRow, name: Option<&String>) -> Obj {
     Obj::new()
         .put("id", &residual.id)
+        .opt("name", name)
         .put("summary", &residual.summary)
         .put("severity", &residual.severity)
         .put("disposition", &residual.disposition)

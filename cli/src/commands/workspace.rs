@@ -8,7 +8,7 @@ use crate::error::CliError;
 use crate::json::Obj;
 use crate::render::{Printer, Table};
 use gemel_repo::Named;
-use gemel_repo::history::{self, WorkspaceFacts};
+use gemel_repo::history::{self, Standing, WorkspaceFacts};
 use serde_json::{Map, Value};
 
 /// List or forget workspaces
@@ -57,6 +57,15 @@ pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c
     }
 }
 
+/// What to say of a workspace that is not where head is.
+pub(super) fn standing(standing: Standing) -> Option<&'static str> {
+    match standing {
+        Standing::AtHead => None,
+        Standing::Behind => Some("behind head"),
+        Standing::Differs => Some("differs from head"),
+    }
+}
+
 fn row_json(row: &WorkspaceFacts) -> Obj {
     Obj::new()
         .put("name", &row.name)
@@ -65,7 +74,8 @@ fn row_json(row: &WorkspaceFacts) -> Obj {
         .opt("path", row.path.as_ref())
         .put("pending", &row.pending)
         .opt("pending_corrupt", row.pending_corrupt.then_some(&true))
-        .put("behind", &row.behind)
+        .put("behind", &(row.standing == Standing::Behind))
+        .put("differs", &(row.standing != Standing::AtHead))
 }
 
 struct Listed(Vec<WorkspaceFacts>);
@@ -85,9 +95,7 @@ impl View for Listed {
             } else if row.pending {
                 marks.push("change in progress");
             }
-            if row.behind {
-                marks.push("behind head");
-            }
+            marks.extend(standing(row.standing));
             table.row([
                 (Style::Name, row.name.clone()),
                 (Style::Plain, row.state.as_ref().map(label).unwrap_or_default()),

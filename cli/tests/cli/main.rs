@@ -12,5 +12,6 @@ mod pages;
 mod processes;
 mod refusals;
 #[cfg(unix)]
+mod telling;
 mod terminal;
 mod verbs;

@@ -107,18 +107,23 @@ fn unrecorded_work_is_not_lost() {
 #[test]
 fn what_is_not_built_is_refused() {
     let sandbox = Sandbox::with_changes();
-    check(&sandbox, &["gc"], "INVALID_ARGUMENT", "gc without --dry-run is not supported");
+    check(&sandbox, &["gc"], "INVALID_ARGUMENT", "`gemel gc` without --dry-run is not built yet");
     for dimension in ["semantic", "claims", "behavior", "evidence", "residuals", "dependencies", "all"] {
         let flag = format!("--{dimension}");
         check(
             &sandbox,
             &["diff", "S1", "S2", &flag],
             "INVALID_ARGUMENT",
-            &format!("diff {flag} is not supported"),
+            &format!("`gemel diff {flag}` is not built yet"),
         );
     }
-    check(&sandbox, &["log", "--subject", "a.txt"], "INVALID_ARGUMENT", "log --subject is not supported");
-    check(&sandbox, &["log", "--resolution", "episodes"], "INVALID_ARGUMENT", "episodes is not supported");
+    check(
+        &sandbox,
+        &["log", "--subject", "a.txt"],
+        "INVALID_ARGUMENT",
+        "`gemel log --subject` is not built yet",
+    );
+    check(&sandbox, &["log", "--resolution", "episodes"], "INVALID_ARGUMENT", "episodes` is not built yet");
     let said = sandbox.run(&["show", "C1", "--raw", "--json"]);
     assert_eq!((said.status, &said.json()["error"]["code"]), (2, &json!("INVALID_ARGUMENT")));
 }

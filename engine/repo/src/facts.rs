@@ -77,6 +77,8 @@ pub enum PathStatus {
     Deleted,
     /// File became link or the reverse.
     TypeChanged,
+    /// The same bytes under another path.
+    Renamed,
 }
 
 impl PathStatus {
@@ -87,17 +89,20 @@ impl PathStatus {
             PathStatus::Modified => "Modified",
             PathStatus::Deleted => "Deleted",
             PathStatus::TypeChanged => "TypeChanged",
+            PathStatus::Renamed => "Renamed",
         }
     }
 }
 
-/// A changed path.
+/// A changed path. A move is one change, under the new path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PathChange {
     /// Path relative to the root.
     pub path: String,
     /// How it differs.
     pub status: PathStatus,
+    /// The path before, of a move.
+    pub from: Option<String>,
 }
 
 /// Hears of long work. Every method may be called from several threads; none may block.

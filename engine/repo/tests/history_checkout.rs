@@ -6,7 +6,7 @@ mod history_support;
 
 use gemel_repo::content::ContentError;
 use gemel_repo::facts::Silent;
-use gemel_repo::history::{self, CheckoutFacts, CheckoutOptions};
+use gemel_repo::history::{self, CheckoutFacts, CheckoutOptions, Standing};
 use gemel_repo::{Code, RepoError};
 use history_support::{Life, write};
 use std::fs;
@@ -49,10 +49,10 @@ fn there_and_back() {
         assert!(!life.root.join("c").exists());
         assert_eq!(life.target("local/worktrees/default/state"), life.target("refs/names/S1"));
         let status = life.status();
-        assert!(status.changed.is_empty() && status.workspace.behind);
+        assert!(status.changed.is_empty() && status.workspace.standing == Standing::Behind);
         // A trajectory stands for where it ended.
         checkout(&life, "T1", |_| {}).unwrap();
-        assert!(!life.status().workspace.behind);
+        assert!(life.status().workspace.standing == Standing::AtHead);
     }
     // A change begun now goes on from the older state when that is what lies here.
     checkout(&life, "S1", |_| {}).unwrap();

@@ -12,7 +12,7 @@ mod history_support;
 use gemel_object::Family;
 use gemel_repo::facts::{PathStatus, Silent};
 use gemel_repo::history::{
-    self, BeginOptions, DiffKind, DiffOptions, FinishOptions, LogOptions, LogOrder, Side,
+    self, BeginOptions, DiffKind, DiffOptions, FinishOptions, LogOptions, LogOrder, Side, Standing,
 };
 use gemel_repo::knowledge::Verdict;
 use gemel_repo::names;
@@ -138,7 +138,7 @@ fn one_change_from_beginning_to_end() {
     assert_eq!((status.claims.proposed, status.claims.partially_supported), (1, 1));
     assert_eq!(status.readiness.verdict, Verdict::ReadyWithResiduals);
     assert_eq!(status.residuals.len(), 1);
-    assert!(!status.workspace.pending && !status.workspace.behind);
+    assert!(!status.workspace.pending && status.workspace.standing == Standing::AtHead);
 
     let shown = history::show(&life.repo, "C1").unwrap();
     assert_eq!((shown.id, shown.name.as_deref()), (done.change, Some("C1")));
@@ -228,12 +228,19 @@ fn interleaved_workspaces() {
     assert_eq!(log_names(&life, LogOrder::Head), ["C6", "C4", "C2"]);
     assert_eq!(log_names(&life, LogOrder::All), ["C6", "C5", "C4", "C3", "C2", "C1"]);
     let list = history::workspace_list(&life.repo).unwrap();
-    let rows: Vec<_> = list.iter().map(|row| (row.name.as_str(), row.behind, row.pending)).collect();
-    assert_eq!(rows, [("default", true, false), ("wa", true, false), ("wb", false, false)]);
+    let rows: Vec<_> = list.iter().map(|row| (row.name.as_str(), row.standing, row.pending)).collect();
+    assert_eq!(
+        rows,
+        [
+            ("default", Standing::Behind, false),
+            ("wa", Standing::Differs, false),
+            ("wb", Standing::AtHead, false)
+        ]
+    );
     assert_eq!(list[1].path.as_deref(), Some(a.as_path()));
     // The default workspace still stands where it was.
     assert_eq!(life.target("local/worktrees/default/state"), Some(base.state));
-    assert!(life.status().changed.is_empty() && life.status().workspace.behind);
+    assert!(life.status().changed.is_empty() && life.status().workspace.standing == Standing::Behind);
     history::workspace_remove(&life.repo, "wa", false, life.now()).unwrap();
     assert!(history::workspace_remove(&life.repo, "wa", false, life.now()).is_err());
 }

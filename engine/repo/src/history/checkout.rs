@@ -5,7 +5,7 @@ use crate::facts::{Named, Omitted, Progress};
 use crate::history::states::state_of;
 use crate::history::view;
 use crate::history::workspace::{Workspace, path_text, record_name};
-use crate::names::Namer;
+use crate::names::{self, Namer};
 use crate::{Repo, Result};
 use gemel_object::Gid;
 use gemel_store::Refs;
@@ -85,10 +85,14 @@ pub fn checkout(repo: &Repo, options: &CheckoutOptions, progress: &dyn Progress)
     let omitted = if unsafe_names.is_empty() {
         Vec::new()
     } else {
-        vec![view::omitted_paths("unsafe_name", "not_content", unsafe_names)]
+        vec![view::omitted_list("unsafe_name", "not_content", unsafe_names)]
+    };
+    let name = match names::typed(&refs, state, Some(&options.state))? {
+        Some(typed) => Some(typed),
+        None => Namer::find(&refs, [state])?.get(&state),
     };
     Ok(CheckoutFacts {
-        state: Namer::find(&refs, [state])?.named(state),
+        state: Named { id: state, name },
         workspace: place.workspace.map(|workspace| workspace.name),
         dir: place.dir,
         overlay: options.overlay,

@@ -1,18 +1,17 @@
 //! `diff`, textual dimension (workflow, section 17).
 
 use crate::content::{
-    PathDelta, WorktreeRequest, delta_trees, delta_worktree, diff::MAX_TEXT_BYTES, pair_renames, read_blob,
-    read_worktree, root_tree, worktree_len,
+    PathDelta, WorktreeRequest, delta_trees, delta_worktree, diff::MAX_TEXT_BYTES, read_blob, read_worktree,
+    root_tree, worktree_len,
 };
-use crate::facts::{Omitted, Progress, Uncertainty};
+use crate::facts::{Omitted, PathStatus, Progress, Uncertainty};
 use crate::history::states::state_of;
-use crate::history::view;
+use crate::history::view::{self, Paired, paired};
 use crate::history::workspace::Workspace;
-use crate::names::Namer;
+use crate::names::{self, Namer};
 use crate::{Repo, Result};
 use gemel_object::{Gid, Limits, Mode};
 use gemel_store::Refs;
-use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 /// What `diff` is told.
@@ -171,13 +170,17 @@ pub fn diff(repo: &Repo, options: &DiffOptions, progress: &dyn Progress) -> Resu
     };
     let b = options.b.as_deref().map(|text| state_of(repo, &refs, text)).transpose()?;
     let namer = Namer::find(&refs, a.into_iter().chain(b))?;
-    let side = |state: Gid| Side::State { id: state, name: namer.get(&state) };
+    let side = |state: Gid, typed: &Option<String>| -> Result<Side> {
+        let name = names::typed(&refs, state, typed.as_deref())?.or_else(|| namer.get(&state));
+        Ok(Side::State { id: state, name })
+    };
+    let a_side = a.map_or(Ok(Side::Empty), |a| side(a, &options.a))?;
     if let Some(b) = b {
         let root = |state: Option<Gid>| state.map(|state| root_tree(repo.store(), &state)).transpose();
         let deltas = delta_trees(repo.store(), root(a)?, root(Some(b))?)?;
         return Ok(DiffFacts {
-            a: a.map_or(Side::Empty, side),
-            b: side(b),
+            a: a_side,
+            b: side(b, &options.b)?,
             entries: entries(&deltas),
             omitted: Vec::new(),
             uncertainty: Vec::new(),
@@ -186,7 +189,7 @@ pub fn diff(repo: &Repo, options: &DiffOptions, progress: &dyn Progress) -> Resu
     let dir = workspace.dir(repo);
     let delta = compare(repo, &refs, &workspace, a, progress)?;
     Ok(DiffFacts {
-        a: a.map_or(Side::Empty, side),
+        a: a_side,
         b: Side::Worktree { dir },
         entries: entries(&delta.changes),
         omitted: view::omitted(&delta.omitted),
@@ -216,32 +219,18 @@ fn compare(
 
 /// Entries from deltas: a deletion and a creation that are a move become one, under the target.
 fn entries(deltas: &[PathDelta]) -> Vec<DiffEntry> {
-    let renames = pair_renames(deltas);
-    let sources: HashMap<usize, usize> = renames.iter().map(|rename| (rename.to, rename.from)).collect();
-    let moved: HashSet<usize> = renames.iter().map(|rename| rename.from).collect();
     let held = |leaf: (Mode, Gid)| DiffSide { mode: leaf.0, blob: leaf.1 };
-    let mut entries = Vec::with_capacity(deltas.len());
-    for (at, delta) in deltas.iter().enumerate() {
-        if moved.contains(&at) {
-            continue;
-        }
-        let source = sources.get(&at).and_then(|from| deltas.get(*from));
-        let before = source.map_or(delta.before, |source| source.before);
-        let kind = match (source, before, delta.after) {
-            (Some(source), ..) => DiffKind::Renamed { from: source.path.clone() },
-            (None, None, _) => DiffKind::Added,
-            (None, _, None) => DiffKind::Deleted,
-            (None, Some((old, _)), Some((new, _))) if view::is_link(old) != view::is_link(new) => {
-                DiffKind::TypeChanged
-            }
-            _ => DiffKind::Modified,
-        };
-        entries.push(DiffEntry {
-            path: delta.path.clone(),
-            kind,
-            old: before.map(held),
-            new: delta.after.map(held),
-        });
-    }
-    entries
+    let entry = |row: &Paired<'_>| DiffEntry {
+        path: row.delta.path.clone(),
+        kind: match (row.from, row.status()) {
+            (Some(source), _) => DiffKind::Renamed { from: source.path.clone() },
+            (None, PathStatus::Added) => DiffKind::Added,
+            (None, PathStatus::Deleted) => DiffKind::Deleted,
+            (None, PathStatus::TypeChanged) => DiffKind::TypeChanged,
+            (None, PathStatus::Modified | PathStatus::Renamed) => DiffKind::Modified,
+        },
+        old: row.from.map_or(row.delta.before, |source| source.before).map(held),
+        new: row.delta.after.map(held),
+    };
+    paired(deltas).iter().map(entry).collect()
 }

@@ -1,10 +1,11 @@
 //! Where a new change stands: its causal parent, and the trajectory it continues (workflow, section 4.5).
 
 use crate::Result;
+use crate::facts::Uncertainty;
 use crate::history::graph::{ChangeSet, Graph};
 use crate::history::known::known_changes;
 use crate::history::nodes::TrajectoryNode;
-use crate::names::Kind;
+use crate::names::{Kind, Namer};
 use gemel_object::Gid;
 use gemel_store::{RefValue, Refs};
 use std::cmp::Reverse;
@@ -25,6 +26,8 @@ pub(crate) struct Lineage {
     pub(crate) parent: Option<Gid>,
     /// `None`: a new attempt.
     pub(crate) trajectory: Option<Continued>,
+    /// Why there is no parent although there is a head.
+    pub(crate) unparented: Option<Uncertainty>,
 }
 
 /// A named trajectory.
@@ -77,7 +80,24 @@ pub(crate) fn decide(
     {
         trajectory = led_here(graph, &candidates, parent)?;
     }
-    Ok(Lineage { parent, trajectory })
+    let unparented = if parent.is_none() { unparented(refs, input)? } else { None };
+    Ok(Lineage { parent, trajectory, unparented })
+}
+
+/// What to say of a change without a parent when there is a head that it does not come from.
+fn unparented(refs: &Refs, input: Option<Gid>) -> Result<Option<Uncertainty>> {
+    let Some(head) = refs.get("refs/head")? else { return Ok(None) };
+    let namer = Namer::find(refs, [head].into_iter().chain(input))?;
+    let label = |id: &Gid| namer.get(id).unwrap_or_else(|| id.to_string());
+    let why = match &input {
+        Some(state) => format!("no known change ends in its input state {}", label(state)),
+        None => "it was begun before anything was recorded".to_owned(),
+    };
+    let reason = format!(
+        "{why}, so it has no parent and begins a line that does not hold {}; `gemel log --all` shows both",
+        label(&head)
+    );
+    Ok(Some(Uncertainty { class: "causal_parent", ids: input.iter().map(Gid::to_string).collect(), reason }))
 }
 
 /// Open trajectories with the intent, the one last updated first: `current` is the one the repository updated last;

@@ -1,10 +1,10 @@
 //! `log`: changes, children before parents (query surface, section 4.14).
 
-use crate::facts::{Cursor, Named, Page, Uncertainty};
+use crate::facts::{Cursor, Named, Omitted, Page, Uncertainty};
 use crate::history::graph::{ChangeSet, Graph, stored};
 use crate::history::known::known_changes;
 use crate::history::lineage::named_trajectories;
-use crate::history::nodes;
+use crate::history::{nodes, view};
 use crate::names::{Accept, Namer, resolve_in};
 use crate::{Repo, RepoError, Result};
 use gemel_object::families::{Change, Operation};
@@ -88,6 +88,8 @@ pub struct LogFacts {
     pub rows: Vec<LogRow>,
     /// Which part of the list they are.
     pub page: Page,
+    /// Known changes that do not lead to head, when only those that do are listed.
+    pub omitted: Vec<Omitted>,
     /// Ancestors that are named but not stored.
     pub uncertainty: Vec<Uncertainty>,
 }
@@ -104,6 +106,11 @@ pub fn log(repo: &Repo, options: &LogOptions) -> Result<LogFacts> {
     let mut graph = Graph::new(repo.store());
     let set = changes_of(repo, &refs, &mut graph, options)?;
     let order = graph.children_first(&set)?;
+    let omitted = if options.trajectory.is_none() && options.scope == LogOrder::Head {
+        elsewhere(&mut graph, &refs, &set)?
+    } else {
+        Vec::new()
+    };
     let (start, notice) = start(&order, options.cursor.as_ref());
     let limit = usize::try_from(options.limit.min(MAX_LIMIT)).unwrap_or(usize::MAX);
     let capped = options.limit > MAX_LIMIT;
@@ -121,6 +128,7 @@ pub fn log(repo: &Repo, options: &LogOptions) -> Result<LogFacts> {
             notice: notices.into_iter().flatten().reduce(|a, b| format!("{a}; {b}")),
         },
         rows: describe(&refs, &mut graph, &rows, options.operations)?,
+        omitted,
         uncertainty: missing(&set),
     };
     graph.keep();
@@ -139,6 +147,18 @@ fn changes_of(repo: &Repo, refs: &Refs, graph: &mut Graph<'_>, options: &LogOpti
         LogOrder::Head => graph.ancestors(refs.get("refs/head")?),
         LogOrder::All => known_changes(graph, refs),
     }
+}
+
+/// Known changes outside of `set`, which holds those that lead to head: a change whose input no change ends in begins a
+/// line of its own (workflow, section 4.5).
+fn elsewhere(graph: &mut Graph<'_>, refs: &Refs, set: &ChangeSet) -> Result<Vec<Omitted>> {
+    let known = known_changes(graph, refs)?;
+    let mut others: Vec<Gid> = graph.members(&known).into_iter().filter(|id| !graph.holds(set, id)).collect();
+    if others.is_empty() {
+        return Ok(Vec::new());
+    }
+    others.sort_unstable();
+    Ok(vec![view::omitted_list("change", "scope", others.iter().map(Gid::to_string).collect())])
 }
 
 /// Where the page starts, and what to say about it (query surface, section 1.4).

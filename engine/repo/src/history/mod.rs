@@ -34,5 +34,6 @@ pub use show::{ShowFacts, show};
 pub use snapshot::{SnapshotFacts, SnapshotOptions, snapshot};
 pub use states::resolve_state;
 pub use workspace::{
-    DEFAULT_WORKSPACE, PendingFacts, WorkspaceFacts, change_status, workspace_list, workspace_remove,
+    DEFAULT_WORKSPACE, PendingFacts, Standing, WorkspaceFacts, change_status, workspace_list,
+    workspace_remove,
 };

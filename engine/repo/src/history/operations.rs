@@ -1,11 +1,11 @@
 //! Operations from the difference between two states (workflow, section 4.4).
 
-use crate::content::{PathDelta, pair_renames};
+use crate::content::PathDelta;
+use crate::history::view::{Paired, paired};
 use crate::{RepoError, Result};
 use gemel_object::families::{NewOperation, NewOperationResult};
 use gemel_object::{Encoded, Family, Gid, Limits, ObjectError, OpType, ResultStatus};
 use rayon::prelude::*;
-use std::collections::{HashMap, HashSet};
 
 /// One file transformation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,21 +34,15 @@ pub(crate) fn operations(
 }
 
 fn steps(deltas: &[PathDelta]) -> Vec<Step<'_>> {
-    let renames = pair_renames(deltas);
-    let sources: HashMap<usize, usize> = renames.iter().map(|rename| (rename.to, rename.from)).collect();
-    let moved: HashSet<usize> = renames.iter().map(|rename| rename.from).collect();
     let mut steps = Vec::with_capacity(deltas.len());
-    for (at, delta) in deltas.iter().enumerate() {
+    for Paired { delta, from } in paired(deltas) {
         let path = delta.path.as_str();
-        steps.push(match (delta.before, delta.after) {
-            (None, Some((_, blob))) => match sources.get(&at).and_then(|from| deltas.get(*from)) {
-                Some(source) => Step::Rename { from: &source.path, to: path, blob },
-                None => Step::Create { path, blob },
-            },
-            (Some(_), None) if moved.contains(&at) => continue,
-            (Some((_, old)), None) => Step::Delete { path, old },
-            (Some((_, old)), Some((_, new))) => Step::Write { path, old, new },
-            (None, None) => continue,
+        steps.push(match (from, delta.before, delta.after) {
+            (Some(source), _, Some((_, blob))) => Step::Rename { from: &source.path, to: path, blob },
+            (_, None, Some((_, blob))) => Step::Create { path, blob },
+            (_, Some((_, old)), None) => Step::Delete { path, old },
+            (_, Some((_, old)), Some((_, new))) => Step::Write { path, old, new },
+            (_, None, None) => continue,
         });
     }
     steps

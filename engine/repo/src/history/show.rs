@@ -1,6 +1,6 @@
 //! `show`: one object as it is stored.
 
-use crate::names::{Accept, Namer, resolve_in};
+use crate::names::{self, Accept, Namer, resolve_in};
 use crate::{Repo, Result};
 use gemel_object::Gid;
 
@@ -23,5 +23,9 @@ pub fn show(repo: &Repo, text: &str) -> Result<ShowFacts> {
     let refs = repo.store().refs()?;
     let id = resolve_in(repo, &refs, text, Accept::ANY)?;
     let envelope = repo.store().read(&id)?;
-    Ok(ShowFacts { id, name: Namer::find(&refs, [id])?.get(&id), envelope })
+    let name = match names::typed(&refs, id, Some(text))? {
+        Some(typed) => Some(typed),
+        None => Namer::find(&refs, [id])?.get(&id),
+    };
+    Ok(ShowFacts { id, name, envelope })
 }

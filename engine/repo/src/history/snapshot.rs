@@ -1,10 +1,10 @@
 //! `snapshot`: the worktree becomes a named state (workflow, sections 3 and 3.5).
 
-use crate::content::{CaptureRequest, CompareWith, capture};
-use crate::facts::{Omitted, Progress, Uncertainty};
+use crate::content::{CaptureRequest, CompareWith, capture, root_tree};
+use crate::facts::{Named, Omitted, Progress, Uncertainty};
 use crate::history::view;
 use crate::history::workspace::{Workspace, record_name};
-use crate::names::{Allocator, Kind};
+use crate::names::{Allocator, Kind, Namer};
 use crate::{Repo, RepoError, Result};
 use gemel_object::Gid;
 use gemel_store::Refs;
@@ -45,6 +45,8 @@ pub struct SnapshotFacts {
     pub coherent: bool,
     /// Passes made, 1 to 3.
     pub attempts: u32,
+    /// The state recorded before, when the files are still those of it.
+    pub unchanged_since: Option<Named>,
     /// Folders and files left out, with the reason.
     pub omitted: Vec<Omitted>,
     /// An incoherent capture.
@@ -64,9 +66,10 @@ pub fn snapshot(repo: &Repo, options: &SnapshotOptions, progress: &dyn Progress)
     }
     let dir = options.worktree.clone().unwrap_or_else(|| workspace.dir(repo));
     let writer = repo.store().writer()?;
+    let recorded = workspace.recorded(&refs)?;
     let request = CaptureRequest {
         root: &dir,
-        recorded: workspace.recorded(&refs)?,
+        recorded,
         cache: Some(&workspace.cache_name(repo, &dir)),
         compare_with: CompareWith::Nothing,
         verify: options.verify,
@@ -78,6 +81,14 @@ pub fn snapshot(repo: &Repo, options: &SnapshotOptions, progress: &dyn Progress)
         check_free(&refs, full, captured.state, options.force)?;
     }
     writer.commit()?;
+    let unchanged_since = match recorded {
+        Some(state) if root_tree(repo.store(), &state)? == captured.root_tree => {
+            Some(Namer::find(&refs, [state])?.named(state))
+        }
+        _ => None,
+    };
+    let mut omitted = view::omitted(&captured.omitted);
+    omitted.extend(view::root_rules(repo.store(), &dir, recorded)?);
 
     let mut transaction = repo.store().transaction()?;
     let mut names = Allocator::new(transaction.refs());
@@ -102,7 +113,8 @@ pub fn snapshot(repo: &Repo, options: &SnapshotOptions, progress: &dyn Progress)
         bytes: captured.bytes,
         coherent: captured.coherent,
         attempts: captured.attempts,
-        omitted: view::omitted(&captured.omitted),
+        unchanged_since,
+        omitted,
         uncertainty: view::capture_uncertainty(&captured),
     })
 }

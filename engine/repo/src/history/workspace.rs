@@ -163,8 +163,20 @@ pub struct WorkspaceFacts {
     pub pending: bool,
     /// Whether a record of it does not read.
     pub pending_corrupt: bool,
-    /// Whether its content differs from the head state's.
-    pub behind: bool,
+    /// How its state stands to head's.
+    pub standing: Standing,
+}
+
+/// How the content of a workspace's state stands to that of the head state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Standing {
+    /// It is the same, or one of the two does not exist.
+    #[default]
+    AtHead,
+    /// Head has moved on from it: a change that leads to head began or ended there.
+    Behind,
+    /// It is other content.
+    Differs,
 }
 
 /// All workspaces with a record, by name.
@@ -187,7 +199,7 @@ pub fn workspace_list(repo: &Repo) -> Result<Vec<WorkspaceFacts>> {
             path: None,
             pending: false,
             pending_corrupt: false,
-            behind: false,
+            standing: Standing::AtHead,
         });
         match (record, value) {
             ("state", Ok(RefValue::Id(id))) => {
@@ -207,11 +219,11 @@ pub fn workspace_list(repo: &Repo) -> Result<Vec<WorkspaceFacts>> {
         }
     }
     let namer = Namer::find(&refs, ids)?;
-    let head = refs.get("refs/state/head")?;
+    let head = Head::of(&refs)?;
     let mut graph = Graph::new(repo.store());
     let mut rows: Vec<WorkspaceFacts> = rows.into_values().collect();
     for row in &mut rows {
-        row.behind = is_behind(&mut graph, row.state.as_ref().map(|s| &s.id), head.as_ref())?;
+        row.standing = head.standing(&mut graph, row.state.as_ref().map(|s| &s.id))?;
         for named in [&mut row.state, &mut row.change].into_iter().flatten() {
             named.name = namer.get(&named.id);
         }
@@ -219,14 +231,34 @@ pub fn workspace_list(repo: &Repo) -> Result<Vec<WorkspaceFacts>> {
     Ok(rows)
 }
 
-/// Whether a workspace state differs in content from head's. A workspace without a state starts from head.
-///
-/// # Errors
-/// `Store`, `CorruptObject`.
-pub(crate) fn is_behind(graph: &mut Graph<'_>, state: Option<&Gid>, head: Option<&Gid>) -> Result<bool> {
-    match (state, head) {
-        (Some(_), Some(_)) => Ok(!graph.same_content(state, head)?),
-        _ => Ok(false),
+/// The head change and its state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head {
+    change: Option<Gid>,
+    pub(crate) state: Option<Gid>,
+}
+
+impl Head {
+    /// # Errors
+    /// `Store`.
+    pub(crate) fn of(refs: &Refs) -> Result<Head> {
+        Ok(Head { change: refs.get("refs/head")?, state: refs.get("refs/state/head")? })
+    }
+
+    /// How a workspace state stands to it. A workspace without a state starts from head.
+    ///
+    /// # Errors
+    /// `Store`, `CorruptObject`.
+    pub(crate) fn standing(&self, graph: &mut Graph<'_>, state: Option<&Gid>) -> Result<Standing> {
+        let (Some(state), Some(head)) = (state, &self.state) else { return Ok(Standing::AtHead) };
+        if graph.same_content(Some(state), Some(head))? {
+            return Ok(Standing::AtHead);
+        }
+        let Some(root) = graph.root(state)? else { return Ok(Standing::Differs) };
+        let history = graph.ancestors(self.change)?;
+        let (ending, starting) = graph.with_root(&history, &root)?;
+        let passed = !ending.is_empty() || !starting.is_empty();
+        Ok(if passed { Standing::Behind } else { Standing::Differs })
     }
 }
 

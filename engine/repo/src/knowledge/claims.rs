@@ -49,6 +49,8 @@ pub(crate) struct Derived {
     pub(crate) supporting: Vec<Gid>,
     pub(crate) contradicting: Vec<Gid>,
     pub(crate) stale: Vec<Gid>,
+    /// Residuals about it that are unsettled.
+    pub(crate) unsettled: Vec<Gid>,
 }
 
 /// Derives statuses against one state.
@@ -96,17 +98,12 @@ impl Deriver<'_> {
                 Freshness::Unknown => self.unsure(*id, "its subject is no path, reference or known entity"),
             }
         }
-        let open = self.open_residuals(world, versions, claim)?;
-        Ok(decide(&evidence, supporting, contradicting, stale, open))
+        let unsettled = self.unsettled(world, versions, claim)?;
+        Ok(decide(&evidence, supporting, contradicting, stale, unsettled))
     }
 
-    /// Whether a residual that the claim names, or that names it, is unsettled.
-    fn open_residuals(
-        &self,
-        world: &mut World<'_>,
-        versions: &Versions,
-        claim: &ScopedClaim,
-    ) -> Result<bool> {
+    /// Unsettled residuals that the claim names or that name it, ascending.
+    fn unsettled(&self, world: &mut World<'_>, versions: &Versions, claim: &ScopedClaim) -> Result<Vec<Gid>> {
         let mut found: BTreeSet<Gid> = BTreeSet::new();
         for id in &claim.node.residuals {
             found.insert(versions.newest_residual(world, id)?);
@@ -114,12 +111,13 @@ impl Deriver<'_> {
         for version in &claim.versions {
             found.extend(self.about.get(version).into_iter().flatten());
         }
+        let mut unsettled = Vec::new();
         for id in found {
             if world.residual(&id)?.is_some_and(|node| is_unsettled(node.disposition)) {
-                return Ok(true);
+                unsettled.push(id);
             }
         }
-        Ok(false)
+        Ok(unsettled)
     }
 
     fn unsure(&mut self, id: Gid, reason: &str) {
@@ -142,9 +140,10 @@ fn decide(
     supporting: Vec<Gid>,
     contradicting: Vec<Gid>,
     stale: Vec<Gid>,
-    open: bool,
+    unsettled: Vec<Gid>,
 ) -> Derived {
     let (supported, contradicted) = (!supporting.is_empty(), !contradicting.is_empty());
+    let open = !unsettled.is_empty();
     let all_stale = !evidence.is_empty() && stale.len() == evidence.len();
     let (status, basis, unverified_reason) = if !supported && (contradicted || open) {
         (ClaimStatus::Contradicted, "8.1.2", None)
@@ -159,7 +158,7 @@ fn decide(
     } else {
         (ClaimStatus::Unverified, "8.1.4", Some("no conclusive evidence"))
     };
-    Derived { status, basis, unverified_reason, supporting, contradicting, stale }
+    Derived { status, basis, unverified_reason, supporting, contradicting, stale, unsettled }
 }
 
 #[cfg(test)]
@@ -172,7 +171,8 @@ mod tests {
         let id = |n: u8| Gid::new(Family::Evidence, [n; 32]);
         let ids = |n: std::ops::Range<u8>| n.map(id).collect::<Vec<_>>();
         let all = pass + fail + other;
-        let found = decide(&ids(0..all), ids(0..pass), ids(pass..pass + fail), ids(0..stale), open);
+        let unsettled = if open { vec![Gid::new(Family::Residual, [1; 32])] } else { Vec::new() };
+        let found = decide(&ids(0..all), ids(0..pass), ids(pass..pass + fail), ids(0..stale), unsettled);
         assert_eq!(found.status.as_str(), expected, "{pass} {fail} {other} {stale} {open}");
     }
 

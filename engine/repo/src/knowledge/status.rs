@@ -5,7 +5,7 @@ use crate::facts::{Named, Omitted, PathChange, Progress, Reference, Uncertainty}
 use crate::history::lineage::named_trajectories;
 use crate::history::nodes::{ResidualNode, TrajectoryNode};
 use crate::history::view;
-use crate::history::workspace::{Workspace, is_behind};
+use crate::history::workspace::{Head, Standing, Workspace};
 use crate::knowledge::claims::{ClaimStatus, Derived, Deriver, is_unsettled};
 use crate::knowledge::freshness::Judge;
 use crate::knowledge::readiness::{self, Readiness, severity_rank};
@@ -16,6 +16,7 @@ use crate::names::Namer;
 use crate::{Repo, Result};
 use gemel_object::Gid;
 use gemel_store::Refs;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -70,6 +71,8 @@ pub struct ClaimRow {
     pub contradicting: Vec<Gid>,
     /// Evidence that may require refresh, ascending.
     pub stale: Vec<Gid>,
+    /// Unsettled residuals that it names or that name it, newest versions, ascending.
+    pub unsettled: Vec<Gid>,
 }
 
 /// A residual at its newest version.
@@ -94,8 +97,8 @@ pub struct WorkspaceStatus {
     pub state: Option<Named>,
     /// Whether a change is in progress.
     pub pending: bool,
-    /// Whether its content differs from the head state's.
-    pub behind: bool,
+    /// How its state stands to head's.
+    pub standing: Standing,
     /// The directory compared.
     pub dir: PathBuf,
 }
@@ -111,6 +114,8 @@ pub struct StatusFacts {
     pub state: Option<Named>,
     /// What differs between the directory and the workspace's state, by path.
     pub changed: Vec<PathChange>,
+    /// Names of the claims, residuals and evidence told about.
+    pub names: BTreeMap<Gid, String>,
     /// Claims of the scope, counted.
     pub claims: ClaimCounts,
     /// Claims of the scope, ascending.
@@ -154,14 +159,15 @@ pub fn status(repo: &Repo, options: &StatusOptions, progress: &dyn Progress) -> 
     )?;
     let mut world = World::new(repo.store());
     let known = Known::derive(&mut world, &refs, kind)?;
-    let head_state = refs.get("refs/state/head")?;
-    let state = head_state.or(workspace.state);
+    let head = Head::of(&refs)?;
+    let state = head.state.or(workspace.state);
     let named = [known.current.as_ref().map(|node| node.id), known.intent, state, workspace.state];
-    let namer = Namer::find(&refs, named.into_iter().flatten())?;
+    let namer = Namer::find(&refs, named.into_iter().flatten().chain(told(&known.claims, &known.residuals)))?;
     let intent = known.intent.map(|id| view::intent_reference(repo.store(), id, &namer)).transpose()?;
     let mut uncertainty = view::coherence(delta.coherent);
     uncertainty.extend(known.uncertainty);
-    let behind = is_behind(&mut world.graph, workspace.state.as_ref(), head_state.as_ref())?;
+    let standing = head.standing(&mut world.graph, workspace.state.as_ref())?;
+    let names = told(&known.claims, &known.residuals).filter_map(|id| Some((id, namer.get(&id)?))).collect();
     world.graph.keep();
     Ok(StatusFacts {
         trajectory: known.current.map(|node| Reference {
@@ -172,6 +178,7 @@ pub fn status(repo: &Repo, options: &StatusOptions, progress: &dyn Progress) -> 
         intent,
         state: state.map(|id| namer.named(id)),
         changed: view::path_changes(&delta.changes),
+        names,
         claims: known.counts,
         claim_list: known.claims,
         evidence: known.evidence,
@@ -181,13 +188,23 @@ pub fn status(repo: &Repo, options: &StatusOptions, progress: &dyn Progress) -> 
         workspace: WorkspaceStatus {
             state: workspace.state.map(|id| namer.named(id)),
             pending: workspace.pending.is_some(),
-            behind,
+            standing,
             name: workspace.name,
             dir,
         },
         omitted: view::omitted(&delta.omitted),
         uncertainty,
     })
+}
+
+/// Claims, and what speaks for and against them.
+fn told<'k>(claims: &'k [ClaimRow], residuals: &'k [ResidualRow]) -> impl Iterator<Item = Gid> + 'k {
+    let of_claim = |claim: &'k ClaimRow| {
+        [claim.id]
+            .into_iter()
+            .chain(claim.contradicting.iter().chain(&claim.stale).chain(&claim.unsettled).copied())
+    };
+    claims.iter().flat_map(of_claim).chain(residuals.iter().map(|residual| residual.id))
 }
 
 /// The part of the answer that does not look at files.
@@ -268,6 +285,7 @@ fn claim_row(claim: &ScopedClaim, derived: Derived) -> ClaimRow {
         supporting: derived.supporting,
         contradicting: derived.contradicting,
         stale: derived.stale,
+        unsettled: derived.unsettled,
     }
 }
 

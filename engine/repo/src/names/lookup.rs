@@ -3,14 +3,20 @@
 use crate::names::Kind;
 use crate::{Repo, Result};
 use gemel_object::{Family, Gid};
+use gemel_store::refs::check_name;
 use gemel_store::{RefValue, Refs};
 use std::collections::{HashMap, HashSet};
 
 /// Numbered names tried from the newest down before a whole namespace is walked: what is asked for is recent mostly.
 const PROBES: usize = 256;
 
-/// The name of an object without its namespace: of numbered names the one given last, else the first label; `None` if
-/// no ref names it. `current` names and `head` refs are no names.
+/// Up to this many numbered names are walked as a whole to find the label and the earliest name of a state; with more
+/// of them a state goes by the earliest of the newest ones.
+const MAX_WALKED: u64 = 20_000;
+
+/// The name of an object without its namespace, `None` if no ref names it. A state may have several: it goes by its
+/// first label, else by its earliest number, so that recording it again changes nothing in answers. Everything else goes
+/// by its number, else by its first label. `current` names and `head` refs are no names.
 ///
 /// # Errors
 /// `Store`.
@@ -25,7 +31,7 @@ pub(crate) struct Namer {
 }
 
 impl Namer {
-    /// Looks the names of `ids` up: first the newest numbers of their kinds, then all numbers, then all labels.
+    /// Looks the names of `ids` up.
     ///
     /// # Errors
     /// `Store`. A damaged ref names nothing.
@@ -36,6 +42,10 @@ impl Namer {
         }
         let mut namer = Namer::default();
         for (family, wanted) in &mut open {
+            if *family == Family::State && is_walkable(refs)? {
+                namer.walk_states(refs, wanted)?;
+                continue;
+            }
             if let Some(kind) = Kind::of_family(*family) {
                 namer.probe(refs, kind, wanted)?;
                 namer.walk_numbers(refs, kind, wanted)?;
@@ -55,21 +65,51 @@ impl Namer {
         crate::Named { id, name: self.get(&id) }
     }
 
+    /// Looks for the labels and the earliest numbers of states.
+    fn walk_states(&mut self, refs: &Refs, wanted: &HashSet<Gid>) -> Result<()> {
+        let space = Kind::State.namespace();
+        let mut earliest: HashMap<Gid, u64> = HashMap::new();
+        for (name, value) in refs.scan(space)? {
+            let Ok(RefValue::Id(id)) = value else { continue };
+            if !wanted.contains(&id) {
+                continue;
+            }
+            match Kind::of_name(&name) {
+                Some((_, number)) => {
+                    earliest.entry(id).and_modify(|old| *old = number.min(*old)).or_insert(number);
+                }
+                // Ascending: the first that comes is the first label.
+                None => {
+                    let short = name.strip_prefix(space).unwrap_or(&name);
+                    self.names.entry(id).or_insert_with(|| short.to_owned());
+                }
+            }
+        }
+        for (id, number) in earliest {
+            self.names.entry(id).or_insert_with(|| format!("{}{number}", Kind::State.prefix()));
+        }
+        Ok(())
+    }
+
     /// Tries the newest numbers, downwards.
     fn probe(&mut self, refs: &Refs, kind: Kind, wanted: &mut HashSet<Gid>) -> Result<()> {
         let mut number = refs.max_number(kind.namespace().trim_end_matches('/'), kind.prefix())?;
+        let mut found = HashSet::new();
         for _ in 0..PROBES.saturating_add(wanted.len().saturating_mul(2)) {
-            if number == 0 || wanted.is_empty() {
+            // Only states have several numbers.
+            if number == 0 || kind != Kind::State && found.len() == wanted.len() {
                 break;
             }
             let short = format!("{}{number}", kind.prefix());
             if let Ok(Some(id)) = refs.get(&format!("{}{short}", kind.namespace()))
-                && wanted.remove(&id)
+                && wanted.contains(&id)
             {
+                found.insert(id);
                 self.names.insert(id, short);
             }
             number -= 1;
         }
+        wanted.retain(|id| !found.contains(id));
         Ok(())
     }
 
@@ -78,16 +118,16 @@ impl Namer {
         if wanted.is_empty() {
             return Ok(());
         }
-        let mut best: HashMap<Gid, u64> = HashMap::new();
+        let mut earliest: HashMap<Gid, u64> = HashMap::new();
         for (name, value) in refs.scan(&format!("{}{}", kind.namespace(), kind.prefix()))? {
             if let Ok(RefValue::Id(id)) = value
                 && wanted.contains(&id)
                 && let Some((_, number)) = Kind::of_name(&name).filter(|(found, _)| *found == kind)
             {
-                best.entry(id).and_modify(|old| *old = number.max(*old)).or_insert(number);
+                earliest.entry(id).and_modify(|old| *old = number.min(*old)).or_insert(number);
             }
         }
-        for (id, number) in best {
+        for (id, number) in earliest {
             wanted.remove(&id);
             self.names.insert(id, format!("{}{number}", kind.prefix()));
         }
@@ -117,6 +157,32 @@ impl Namer {
         }
         Ok(())
     }
+}
+
+/// Whether the namespace of states is small enough to be walked for every answer.
+fn is_walkable(refs: &Refs) -> Result<bool> {
+    let mut names = 0u64;
+    for kind in Kind::ALL.into_iter().filter(|kind| kind.namespace() == Kind::State.namespace()) {
+        names = names.saturating_add(refs.max_number(kind.namespace().trim_end_matches('/'), kind.prefix())?);
+    }
+    Ok(names <= MAX_WALKED)
+}
+
+/// What the user typed, bare or as a full ref path, if it is a name of `id`: an answer then calls it that. `current`
+/// names are none.
+///
+/// # Errors
+/// `Store`.
+pub(crate) fn typed(refs: &Refs, id: Gid, typed: Option<&str>) -> Result<Option<String>> {
+    let Some(typed) = typed else { return Ok(None) };
+    for space in [own_space(id.family()), "refs/names/"] {
+        let short = typed.strip_prefix(space).unwrap_or(typed);
+        let full = format!("{space}{short}");
+        if short != "current" && check_name(&full).is_ok() && refs.get(&full)? == Some(id) {
+            return Ok(Some(short.to_owned()));
+        }
+    }
+    Ok(None)
 }
 
 /// Namespace of the names of a family.

@@ -5,8 +5,8 @@ mod numbers;
 mod resolve;
 mod suggest;
 
-pub(crate) use lookup::Namer;
 pub use lookup::name_of;
+pub(crate) use lookup::{Namer, typed};
 pub(crate) use numbers::{Allocator, NewName};
 pub(crate) use resolve::{Accept, resolve_in};
 pub use resolve::{resolve, resolve_as};

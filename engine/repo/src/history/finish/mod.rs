@@ -7,7 +7,9 @@
 mod built;
 mod names;
 
-use crate::content::{CaptureRequest, CompareWith, PathDelta, WorktreeRequest, capture, delta_worktree};
+use crate::content::{
+    CaptureRequest, CompareWith, Omission, PathDelta, WorktreeRequest, capture, delta_worktree,
+};
 use crate::facts::{Omitted, Progress, Uncertainty};
 use crate::history::agent;
 use crate::history::declared::Specs;
@@ -120,7 +122,7 @@ pub struct FinishFacts {
     pub dry_run: bool,
     /// Folders and files left out of the capture, with the reason.
     pub omitted: Vec<Omitted>,
-    /// Incoherent capture; outcomes that were not stated.
+    /// Incoherent capture; outcomes that were not stated; no causal parent although there is a head.
     pub uncertainty: Vec<Uncertainty>,
 }
 
@@ -266,6 +268,12 @@ fn look_at_files(
     progress: &dyn Progress,
 ) -> Result<Captured> {
     let recorded = workspace.recorded(refs)?.or(inputs.input());
+    // Said once: whoever goes on from a recorded state has heard it.
+    let rules = match inputs.input() {
+        None => view::root_rules(repo.store(), &inputs.dir, recorded)?,
+        Some(_) => None,
+    };
+    let left_out = |omissions: &[Omission]| view::omitted(omissions).into_iter().chain(rules).collect();
     let cache = workspace.cache_name(repo, &inputs.dir);
     let Some(writer) = writer else {
         let request = WorktreeRequest {
@@ -281,7 +289,7 @@ fn look_at_files(
         return Ok(Captured {
             state: expected_state(delta.root_tree, &inputs.limits)?,
             deltas: delta.changes,
-            omitted: view::omitted(&delta.omitted),
+            omitted: left_out(&delta.omitted),
             uncertainty: Vec::new(),
         });
     };
@@ -297,7 +305,7 @@ fn look_at_files(
     let captured = capture(repo.store(), writer, &request)?;
     Ok(Captured {
         state: captured.state,
-        omitted: view::omitted(&captured.omitted),
+        omitted: left_out(&captured.omitted),
         uncertainty: view::capture_uncertainty(&captured),
         deltas: captured.changes,
     })
@@ -327,6 +335,7 @@ fn facts(
     let shorts = |names: &[NewName]| names.iter().map(|name| name.short.clone()).collect();
     let mut uncertainty = captured.uncertainty;
     uncertainty.extend(built.uncertainty.iter().cloned());
+    uncertainty.extend(lineage.unparented.clone());
     FinishFacts {
         change,
         change_name: names.change.short.clone(),
