@@ -1,0 +1,1 @@
+//! Git in, Git out: import of whole histories, export that gives every object name back, clone (docs/GIT_INTEROP.md).
