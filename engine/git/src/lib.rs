@@ -1,1 +1,7 @@
 //! Git in, Git out: import of whole histories, export that gives every object name back, clone (docs/GIT_INTEROP.md).
+
+mod error;
+pub mod import;
+mod object;
+
+pub use error::{GitError, Result};

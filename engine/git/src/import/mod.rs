@@ -1,0 +1,4 @@
+//! Git to Gemel (docs/GIT_INTEROP.md).
+
+mod commit;
+mod source;
