@@ -1,6 +1,6 @@
 //! The store: one `.gemel` directory with its packs, refs and caches.
 
-use crate::packs::{PACK_SUFFIX, PackSet, Settled, Writer, maintain, pack_path};
+use crate::packs::{PACK_SUFFIX, PackSet, Settled, Writer, maintain, pack_path, recorded};
 use crate::vfs::{FileBytes, Vfs};
 use crate::{Refs, Result, StoreError, Transaction, refs};
 use crate::{create, layout};
@@ -173,7 +173,7 @@ impl Store {
     /// Packs that end before their watermarks. Those read in between by writers and repacks are not taken for such:
     /// the marks are read before the packs, and again behind them.
     pub(crate) fn behind(&self) -> Result<Vec<Behind>> {
-        let before = self.settled()?;
+        let before = recorded(&self.refs()?)?;
         let set = self.fresh_set()?;
         let end =
             |number: u64| set.packs.iter().find(|pack| pack.number == number).map_or(0, |pack| pack.end());
@@ -181,7 +181,7 @@ impl Store {
         if !before.iter().any(|(number, acknowledged)| is_short(number, acknowledged)) {
             return Ok(Vec::new());
         }
-        let now = self.settled()?;
+        let now = recorded(&self.refs()?)?;
         let short =
             before.into_iter().filter(|(number, at)| is_short(number, at) && now.contains_key(number));
         Ok(short
@@ -238,6 +238,16 @@ impl Store {
     /// Notes that a pack is durable up to `end`.
     pub(crate) fn settle(&self, number: u64, end: u64) {
         self.inner.settled.note(number, end);
+    }
+
+    /// Forgets how far a pack is durable that another has replaced.
+    pub(crate) fn forget(&self, number: u64) {
+        self.inner.settled.forget(number);
+    }
+
+    /// Whether the file of a pack is there. A disk that does not answer counts as yes.
+    fn pack_stands(&self, number: u64) -> bool {
+        self.inner.vfs.stat(&self.pack_path(number)).map_or(true, |found| found.is_some())
     }
 
     /// Length of the whole envelope in bytes; blobs are not inflated for it.
@@ -326,7 +336,9 @@ impl Store {
         let durable = Box::new(move |id: &Gid| store.is_durable(id, &seen));
         let settled = self.inner.settled.clone();
         let transaction = refs::begin(&self.inner.vfs, &self.inner.dir, guard, durable)?;
-        let transaction = transaction.settling(Box::new(move |refs| settled.records(refs)));
+        let store = self.clone();
+        let stands = move |number| store.pack_stands(number);
+        let transaction = transaction.settling(Box::new(move |refs| settled.records(refs, &stands)));
         Ok(if self.inner.unseen { transaction.into_list() } else { transaction })
     }
 

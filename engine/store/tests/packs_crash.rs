@@ -4,7 +4,7 @@
 
 use gemel_object::{Gid, Limits, Mode, blob_envelope, tree_envelope};
 use gemel_store::vfs::sim::{Fault, SimDisk};
-use gemel_store::{Depth, FindingKind, NewObject, Store, StoreError};
+use gemel_store::{Depth, FindingKind, NewObject, RepackOptions, Store, StoreError};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -45,6 +45,8 @@ enum Session {
     Bulk(u64),
     /// A chunked object, offered twice.
     Large(u64),
+    /// No objects: the packs are written anew as one.
+    Repack,
 }
 
 impl Session {
@@ -54,6 +56,7 @@ impl Session {
             Session::Growing(seed) => (seed, 2100, 10),
             Session::Bulk(seed) => (seed, 2500, 900),
             Session::Large(seed) => (seed, 1, 5 << 20),
+            Session::Repack => return Vec::new(),
         };
         let mut objects: Vec<NewObject> = (0..count).map(|n| blob(seed << 32 | n, len)).collect();
         objects.push(tree(&objects.iter().map(|o| o.id).collect::<Vec<_>>()));
@@ -61,6 +64,12 @@ impl Session {
     }
 
     fn run(self, store: &Store) -> Result<Vec<NewObject>, StoreError> {
+        if let Session::Repack = self {
+            let plan = store.plan_repack(&RepackOptions::default())?;
+            let facts = store.repack(&plan, 0, &|_, _| {})?;
+            assert!(facts.left.is_empty(), "{facts:?}");
+            return Ok(Vec::new());
+        }
         let objects = self.objects();
         let writer = store.writer()?;
         if let Session::Bulk(_) = self {
@@ -85,6 +94,7 @@ const SCENARIOS: &[&[Session]] = &[
     &[Session::Small(1), Session::Small(2), Session::Growing(3), Session::Small(4)],
     &[Session::Bulk(1), Session::Small(2)],
     &[Session::Small(1), Session::Bulk(2), Session::Large(3)],
+    &[Session::Small(1), Session::Large(2), Session::Repack, Session::Small(3), Session::Repack],
 ];
 
 /// Reads everything acknowledged; nothing but remains of stopped sessions may be found.

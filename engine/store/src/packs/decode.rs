@@ -11,7 +11,7 @@ use gemel_packfmt::group::Group;
 use gemel_packfmt::index::Place;
 use gemel_packfmt::refcode::{Codes, KeyOp, RefCode, take_op};
 use gemel_packfmt::varint::Reader;
-use gemel_packfmt::{FormatError, Key, cut, delta, large};
+use gemel_packfmt::{FormatError, KEY_LEN, Key, cut, delta, large};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -182,7 +182,8 @@ fn read_keys(pack: &Pack, ordinal: u32, codes: &[u8], form: &[u8]) -> Result<Vec
 
 fn key_of(pack: &Pack, code: RefCode) -> Result<Key, FormatError> {
     let unknown = || FormatError::Unknown { what: "reference code", found: u64::from(number_of(code)) };
-    pack.key_of(code).ok_or_else(unknown)
+    // While an index is made again some are not known yet.
+    pack.key_of(code).filter(|key| *key != [0; KEY_LEN]).ok_or_else(unknown)
 }
 
 fn apply(pack: &Pack, frame: &Frame<'_>, base: &Piece) -> Result<Piece, FormatError> {

@@ -37,16 +37,31 @@ const TRAIN_SAMPLES: usize = 64;
 pub(crate) struct Effort {
     /// zstd level of blobs.
     pub level: Level,
+    /// zstd level of differences between blobs.
+    pub delta_level: Level,
     /// Number of the dictionary in the session's pack, and the dictionary.
     pub dictionary: Option<(u32, Arc<Dictionary>)>,
 }
+
+/// zstd level of a repack, for what has a frame of its own and for groups.
+pub(crate) const REPACK_LEVEL: Level = 12;
+/// See [`REPACK_LEVEL`].
+pub(crate) const REPACK_GROUP_LEVEL: Level = 15;
+/// Deepest chain of bases a repack makes. Sessions that began before it, and packs that it leaves alone, may stand on
+/// any object with as many differences as writers make; together they stay within what readers follow.
+pub(crate) const REPACK_DEPTH: u8 = 24;
+/// Differences in a row that stand on their neighbour, and segments in a row that stand on the one before.
+pub(crate) const SEGMENT: u8 = 12;
+/// Newer neighbours tried as bases.
+pub(crate) const NEIGHBOURS: usize = 2;
+const _: () = assert!(REPACK_DEPTH + DEPTH <= gemel_packfmt::frame::MAX_DEPTH);
 
 /// Level for metadata groups and trees: small, written once, read often.
 pub(crate) const METADATA_LEVEL: Level = 6;
 
 impl Default for Effort {
     fn default() -> Effort {
-        Effort { level: 6, dictionary: None }
+        Effort { level: 6, delta_level: 6, dictionary: None }
     }
 }
 
@@ -56,6 +71,16 @@ pub(crate) fn level_for(bytes: u64) -> Level {
         0..64 => 6,
         64..256 => 3,
         _ => 1,
+    }
+}
+
+/// The levels of whole blobs and of differences, for about `bytes` of versions: nearly all of them are differences,
+/// and of those few bytes reach the codec.
+pub(crate) fn history_levels(bytes: u64) -> (Level, Level) {
+    match bytes >> 20 {
+        0..256 => (9, 9),
+        256..4096 => (6, 6),
+        _ => (3, 3),
     }
 }
 

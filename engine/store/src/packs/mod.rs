@@ -3,11 +3,13 @@
 mod claim;
 mod decode;
 mod effort;
+mod given;
 mod hasher;
 pub(crate) mod maintain;
 mod pack;
 mod publish;
 mod rebuild;
+pub(crate) mod repack;
 mod session;
 mod set;
 mod settled;
@@ -16,6 +18,7 @@ mod tail;
 pub(crate) mod verify;
 mod writer;
 
+pub use given::Prepared;
 pub(crate) use set::{FIRST_PACK, PACK_SUFFIX, PackSet, pack_path};
-pub(crate) use settled::Settled;
+pub(crate) use settled::{Settled, recorded};
 pub use writer::{NewObject, WriteReport, Writer};

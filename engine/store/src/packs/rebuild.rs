@@ -28,10 +28,22 @@ pub(crate) fn fill_keys(pack: &mut Pack) {
     let found: Vec<(u32, Key)> =
         first.par_iter().filter_map(|(ordinal, place)| Some((*ordinal, key_at(pack, *place)?))).collect();
     found.into_iter().for_each(|(ordinal, key)| set_key(pack, ordinal, key));
-    for (ordinal, place) in rest {
-        if let Some(key) = key_at(pack, place) {
-            set_key(pack, ordinal, key);
+    // Others need the keys of what they refer to or stand on, which may have any number: back and forth until nothing
+    // more is found.
+    let mut rest = rest;
+    loop {
+        let mut unknown = Vec::new();
+        for (ordinal, place) in &rest {
+            match key_at(pack, *place) {
+                Some(key) => set_key(pack, *ordinal, key),
+                None => unknown.push((*ordinal, *place)),
+            }
         }
+        if unknown.is_empty() || unknown.len() == rest.len() {
+            break;
+        }
+        unknown.reverse();
+        rest = unknown;
     }
     pack.tail.index_keys();
 }

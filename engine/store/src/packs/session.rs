@@ -5,7 +5,7 @@ use super::effort::{BUFFER_BYTES, METADATA_LEVEL, WRITEBACK_BYTES};
 use super::hasher::KeyMap;
 use crate::{Result, StoreError, WriteReport};
 use gemel_object::{Family, Gid};
-use gemel_packfmt::codec::{self, Aid};
+use gemel_packfmt::codec::{self, Aid, Level};
 use gemel_packfmt::frame::{Frame, Kind, MAX_OFFSET, Method, put};
 use gemel_packfmt::group::GroupBuilder;
 use gemel_packfmt::index::{self, ForeignRun, Place};
@@ -31,6 +31,8 @@ pub(crate) struct Session {
     /// Ordinals by identity, and keys with places by ordinal, of this batch.
     ordinals: KeyMap<Gid, u32>,
     pub(crate) objects: Vec<(Key, Place)>,
+    /// On how many bases each of them stands.
+    depths: Vec<u8>,
     /// Numbers of foreign keys, and those not yet written.
     foreign: KeyMap<Key, u32>,
     foreign_new: Vec<Key>,
@@ -43,6 +45,8 @@ pub(crate) struct Session {
     /// Whether an object of this batch stands on a base in another pack.
     pub(crate) foreign_bases: bool,
     pub(crate) report: WriteReport,
+    /// Level at which groups are compressed.
+    pub(crate) group_level: Level,
     /// What an index says of the end of the pack, known once the mark is written.
     pub(crate) ending: u32,
 }
@@ -64,6 +68,7 @@ impl Session {
             first_ordinal: pack.map_or(0, |pack| pack.objects()),
             ordinals: KeyMap::default(),
             objects: Vec::new(),
+            depths: Vec::new(),
             foreign: foreign.collect(),
             foreign_new: Vec::new(),
             foreign_count: pack.map_or(0, |pack| pack.foreign_count()),
@@ -74,6 +79,7 @@ impl Session {
             sum: FrameSum::default(),
             foreign_bases: false,
             report: WriteReport::default(),
+            group_level: METADATA_LEVEL,
             ending: 0,
             claim,
         }
@@ -84,6 +90,12 @@ impl Session {
         self.ordinals.contains_key(id)
     }
 
+    /// On how many bases an object of this session stands; `None` if it is not of this session.
+    pub(crate) fn depth_of(&self, id: &Gid) -> Option<u8> {
+        let ordinal = self.ordinals.get(id)?;
+        self.depths.get((ordinal - self.first_ordinal) as usize).copied()
+    }
+
     /// Gives the object the next ordinal; `None` if the session has it already.
     pub(crate) fn admit(&mut self, id: &Gid, plain_bytes: usize) -> Option<u32> {
         let ordinal = self.first_ordinal.checked_add(u32::try_from(self.objects.len()).ok()?)?;
@@ -92,9 +104,34 @@ impl Session {
         }
         self.ordinals.insert(*id, ordinal);
         self.objects.push((*id.as_bytes(), Place::default()));
+        self.depths.push(0);
         self.report.objects_new += 1;
         self.report.plain_bytes += plain_bytes as u64;
         Some(ordinal)
+    }
+
+    /// The number of an object of this batch.
+    pub(crate) fn ordinal_of(&self, id: &Gid) -> Option<u32> {
+        self.ordinals.get(id).copied()
+    }
+
+    /// Appends a dictionary; its number.
+    ///
+    /// # Errors
+    /// As [`Session::put_frame`].
+    pub(crate) fn put_dictionary(&mut self, bytes: &[u8], level: Level) -> Result<u32> {
+        let mut payload = Vec::new();
+        let method = match codec::deflate(bytes, Aid::Alone, level, &mut payload) {
+            true => Method::Deflated,
+            false => Method::Stored,
+        };
+        let stored = if method == Method::Stored { bytes } else { &payload };
+        let number = self.dictionary_count;
+        let kind = Kind::Dictionary { number };
+        let offset = self.put_frame(kind, method, bytes.len() as u64, &[stored])?;
+        self.dictionaries.push(offset);
+        self.dictionary_count += 1;
+        Ok(number)
     }
 
     /// The code under which this pack knows a key; unknown ones become foreign.
@@ -161,6 +198,11 @@ impl Session {
         payload: &[&[u8]],
     ) -> Result<()> {
         let offset = self.put_frame(kind, method, len, payload)?;
+        if let (Method::Delta { depth, .. }, Some(own)) =
+            (method, self.depths.get_mut((ordinal - self.first_ordinal) as usize))
+        {
+            *own = depth;
+        }
         self.set_place(ordinal, Place { offset, slot: 0 });
         Ok(())
     }
@@ -280,12 +322,12 @@ impl Session {
         let mut mixed = GroupBuilder::default();
         for group in groups.into_iter().filter(|group| !group.is_empty()) {
             if !mixed.absorb(&group) {
-                self.put_group(&PackedGroup::new(&mixed))?;
+                self.put_group(&PackedGroup::new(&mixed, self.group_level))?;
                 mixed = group;
             }
         }
         if !mixed.is_empty() {
-            self.put_group(&PackedGroup::new(&mixed))?;
+            self.put_group(&PackedGroup::new(&mixed, self.group_level))?;
         }
         Ok(())
     }
@@ -319,11 +361,11 @@ pub(crate) struct PackedGroup {
 
 impl PackedGroup {
     /// Compresses a group.
-    pub(crate) fn new(group: &GroupBuilder) -> PackedGroup {
+    pub(crate) fn new(group: &GroupBuilder, level: Level) -> PackedGroup {
         let plain = group.plain();
         let plain_len = plain.len() as u64;
         let mut payload = Vec::new();
-        let deflated = codec::deflate(&plain, Aid::Alone, METADATA_LEVEL, &mut payload);
+        let deflated = codec::deflate(&plain, Aid::Alone, level, &mut payload);
         if !deflated {
             payload = plain;
         }

@@ -244,11 +244,15 @@ impl PackSet {
     }
 }
 
-/// Plain bytes of a chunk, read from the file instead of through the map its frame was found in.
+/// Plain bytes of a chunk, read from the file instead of through the map its frame was found in, unless a repack has
+/// removed the file.
 fn read_chunk(vfs: &dyn Vfs, pack: &Pack, chunk: &Frame<'_>) -> std::result::Result<Vec<u8>, FormatError> {
     let cut = FormatError::Cut { what: "chunk", offset: chunk.offset };
     let len = usize::try_from(chunk.end - chunk.offset).map_err(|_| cut.clone())?;
-    let bytes = vfs.read_range(&pack.path, chunk.offset, len).map_err(|_| cut)?;
+    let bytes = match vfs.read_range(&pack.path, chunk.offset, len) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return decode::chunk_plain(chunk),
+        read => read.map_err(|_| cut)?,
+    };
     decode::chunk_plain(&Frame::parse(&bytes, 0)?)
 }
 

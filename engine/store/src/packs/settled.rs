@@ -24,14 +24,21 @@ impl Settled {
         *entry = (*entry).max(end);
     }
 
-    /// The records a transaction on top of `refs` adds: watermarks only rise.
-    pub(crate) fn records(&self, refs: &Refs) -> Vec<(String, Vec<u8>)> {
+    /// Forgets a pack that another has replaced.
+    pub(crate) fn forget(&self, number: u64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
+    }
+
+    /// The records a transaction on top of `refs` adds: watermarks only rise. A pack that a repack has replaced since,
+    /// which `stands` tells, has none.
+    pub(crate) fn records(&self, refs: &Refs, stands: impl Fn(u64) -> bool) -> Vec<(String, Vec<u8>)> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let name = |number: &u64| format!("{PREFIX}{number:08}");
         let recorded =
-            |number: &u64| refs.record(&name(number)).ok().flatten().and_then(|bytes| end_of(&bytes));
-        let raised = known.iter().filter(|(number, end)| recorded(number).is_none_or(|old| old < **end));
-        raised.map(|(number, end)| (name(number), end.to_string().into_bytes())).collect()
+            |number: u64| refs.record(&record_name(number)).ok().flatten().and_then(|bytes| end_of(&bytes));
+        let raised = known
+            .iter()
+            .filter(|(number, end)| recorded(**number).is_none_or(|old| old < **end) && stands(**number));
+        raised.map(|(number, end)| (record_name(*number), end.to_string().into_bytes())).collect()
     }
 
     /// What refs record, and what this process knows beyond.
@@ -39,17 +46,34 @@ impl Settled {
     /// # Errors
     /// Those of scanning refs. A record that is no number counts as absent.
     pub(crate) fn with(&self, refs: &Refs) -> Result<BTreeMap<u64, u64>> {
-        let mut ends = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        for (name, value) in refs.scan(PREFIX)? {
-            let Ok(RefValue::Record(bytes)) = value else { continue };
-            let number = name.strip_prefix(PREFIX).and_then(|n| n.parse().ok());
-            if let (Some(number), Some(end)) = (number, end_of(&bytes)) {
-                let entry = ends.entry(number).or_insert(end);
-                *entry = (*entry).max(end);
-            }
+        let mut ends = recorded(refs)?;
+        for (number, end) in self.0.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            let entry = ends.entry(*number).or_insert(*end);
+            *entry = (*entry).max(*end);
         }
         Ok(ends)
     }
+}
+
+/// What refs record: the end of each pack that has been acknowledged.
+///
+/// # Errors
+/// Those of scanning refs. A record that is no number counts as absent.
+pub(crate) fn recorded(refs: &Refs) -> Result<BTreeMap<u64, u64>> {
+    let mut ends = BTreeMap::new();
+    for (name, value) in refs.scan(PREFIX)? {
+        let Ok(RefValue::Record(bytes)) = value else { continue };
+        let number = name.strip_prefix(PREFIX).and_then(|n| n.parse().ok());
+        if let (Some(number), Some(end)) = (number, end_of(&bytes)) {
+            ends.insert(number, end);
+        }
+    }
+    Ok(ends)
+}
+
+/// The name of the record of a pack.
+pub(crate) fn record_name(number: u64) -> String {
+    format!("{PREFIX}{number:08}")
 }
 
 fn end_of(record: &[u8]) -> Option<u64> {

@@ -11,7 +11,7 @@ use super::session::{PackedGroup, Session, with_length};
 use super::set::PackSet;
 use crate::{Result, Store, StoreError};
 use gemel_object::{Family, Gid, Limits, Object, refs_of};
-use gemel_packfmt::codec::{self, Aid, Dictionary};
+use gemel_packfmt::codec::{self, Aid, Dictionary, Level};
 use gemel_packfmt::frame::{Kind, Method};
 use gemel_packfmt::refcode::{KeyOp, key_ops};
 use gemel_packfmt::{Key, cut, delta};
@@ -57,7 +57,7 @@ pub struct Writer<'s> {
 /// Where a session stands.
 #[derive(Debug)]
 pub(super) struct State {
-    session: Option<Box<Session>>,
+    pub(super) session: Option<Box<Session>>,
     bulk: bool,
     /// Why the session ended before its commit.
     failure: Option<StoreError>,
@@ -78,23 +78,26 @@ impl<'s> Writer<'s> {
     /// `Io`, `Poisoned`.
     pub fn expect_bulk(&self, objects: u64, bytes: u64, samples: &[Vec<u8>]) -> Result<()> {
         let level = effort::level_for(bytes);
+        self.begin(bytes >= BULK_BYTES || objects >= BULK_OBJECTS, level, level, samples)
+    }
+
+    /// Announces versions of the same things, about `objects` of `bytes` in all, written by [`Writer::put_on`];
+    /// otherwise as [`Writer::expect_bulk`].
+    ///
+    /// # Errors
+    /// `Io`, `Poisoned`.
+    pub fn expect_history(&self, objects: u64, bytes: u64, samples: &[Vec<u8>]) -> Result<()> {
+        let (level, delta_level) = effort::history_levels(bytes);
+        self.begin(bytes >= BULK_BYTES || objects >= BULK_OBJECTS, level, delta_level, samples)
+    }
+
+    fn begin(&self, bulk: bool, level: Level, delta_level: Level, samples: &[Vec<u8>]) -> Result<()> {
         let trained = effort::train(samples).and_then(|bytes| Dictionary::for_writing(bytes, level));
         let mut effort = self.effort.write().unwrap_or_else(PoisonError::into_inner);
-        effort.level = level;
-        self.with_session(bytes >= BULK_BYTES || objects >= BULK_OBJECTS, |session| {
+        (effort.level, effort.delta_level) = (level, delta_level);
+        self.with_session(bulk, |session| {
             if let Some(dictionary) = trained {
-                let mut payload = Vec::new();
-                let method =
-                    match codec::deflate(dictionary.bytes(), Aid::Alone, METADATA_LEVEL, &mut payload) {
-                        true => Method::Deflated,
-                        false => Method::Stored,
-                    };
-                let stored = if method == Method::Stored { dictionary.bytes() } else { &payload };
-                let number = session.dictionary_count;
-                let kind = Kind::Dictionary { number };
-                let offset = session.put_frame(kind, method, dictionary.bytes().len() as u64, &[stored])?;
-                session.dictionaries.push(offset);
-                session.dictionary_count += 1;
+                let number = session.put_dictionary(dictionary.bytes(), METADATA_LEVEL)?;
                 effort.dictionary = Some((number, Arc::new(dictionary)));
             }
             Ok(())
@@ -115,7 +118,7 @@ impl<'s> Writer<'s> {
             self.lock().known += 1;
             return Ok(false);
         }
-        validate(&object)?;
+        validate(object.id, &object.bytes)?;
         let most = if object.id.family() == Family::Blob { CHUNK_FROM } else { METADATA_CHUNK_FROM };
         if object.bytes.len() > most {
             return self
@@ -159,7 +162,7 @@ impl<'s> Writer<'s> {
         Ok(WriteReport { objects_known: known.objects_known, ..report })
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -267,7 +270,14 @@ impl<'s> Writer<'s> {
             if fresh * 2 <= keys.len()
                 && delta::encode(&piece.form, &form, METADATA_LEVEL, form.len() / 2 + 16, &mut payload)
             {
-                return self.put_cut_delta(object, &keys, &ops, (base, depth), (&form, &payload));
+                let plain_len = object.bytes.len();
+                return self.put_cut_delta(
+                    object.id,
+                    plain_len,
+                    (&keys, &ops),
+                    (base, depth),
+                    (&form, &payload),
+                );
             }
         }
         let full = self.with_session(false, |session| {
@@ -278,22 +288,22 @@ impl<'s> Writer<'s> {
         let Some(full) = full else { return Ok(false) };
         if let Some(group) = full {
             // Compressed outside the lock, so that other threads go on.
-            let packed = PackedGroup::new(&group);
+            let packed = PackedGroup::new(&group, METADATA_LEVEL);
             self.with_session(false, |session| session.put_group(&packed))?;
         }
         Ok(true)
     }
 
-    fn put_cut_delta(
+    pub(super) fn put_cut_delta(
         &self,
-        object: &NewObject,
-        keys: &[Key],
-        ops: &[KeyOp],
+        id: Gid,
+        plain_len: usize,
+        (keys, ops): (&[Key], &[KeyOp]),
         (base, depth): (Gid, u8),
         (form, payload): (&[u8], &[u8]),
     ) -> Result<bool> {
         self.with_session(false, |session| {
-            let Some(ordinal) = session.admit(&object.id, object.bytes.len()) else { return Ok(false) };
+            let Some(ordinal) = session.admit(&id, plain_len) else { return Ok(false) };
             let codes = with_length(&session.op_codes(ordinal, keys, ops));
             let base = session.code(base.as_bytes());
             session.foreign_bases = true;
@@ -318,13 +328,14 @@ impl Drop for Writer<'_> {
     }
 }
 
-fn validate(object: &NewObject) -> Result<()> {
-    let family = object.id.family();
+/// Whether the envelope is what its identity says; families other than blob obey every rule.
+pub(super) fn validate(id: Gid, bytes: &[u8]) -> Result<()> {
+    let family = id.family();
     let invalid =
         |error: gemel_object::ObjectError| StoreError::InvalidObject { family, detail: error.to_string() };
     let found = match family {
-        Family::Blob => Object::parse(&object.bytes, &Limits::DEFAULT).map_err(invalid)?.family(),
-        _ => Object::decode(&object.bytes, &Limits::DEFAULT).map_err(invalid)?.family(),
+        Family::Blob => Object::parse(bytes, &Limits::DEFAULT).map_err(invalid)?.family(),
+        _ => Object::decode(bytes, &Limits::DEFAULT).map_err(invalid)?.family(),
     };
     if found != family {
         return Err(StoreError::InvalidObject {

@@ -79,6 +79,13 @@ impl Transaction {
         self
     }
 
+    /// Adds the records of the store even if nothing else is edited.
+    pub(crate) fn settle_now(&mut self) {
+        for (name, bytes) in self.settle.take().map(|settle| settle(&self.refs)).unwrap_or_default() {
+            self.edits.insert(name, Stored::Record(bytes));
+        }
+    }
+
     /// The refs as they are under the lock, without this transaction's own edits.
     pub fn refs(&self) -> &Refs {
         &self.refs

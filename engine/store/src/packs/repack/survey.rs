@@ -1,0 +1,167 @@
+//! What is to be rewritten: every object once, where it lies, and on what it stands.
+
+use crate::packs::decode::{self, Found, Piece};
+use crate::packs::hasher::KeyMap;
+use crate::packs::pack::Pack;
+use crate::packs::set::{PackSet, hash};
+use crate::{Result, StoreError};
+use gemel_object::{Family, Gid};
+use gemel_packfmt::Key;
+use gemel_packfmt::frame::{Kind, Method};
+use gemel_packfmt::index::Place;
+use std::sync::Arc;
+
+/// Stands for "no item".
+pub(super) const NONE: u32 = u32::MAX;
+
+/// How an object is stored now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// A frame of its own, whole.
+    Raw,
+    /// A frame of its own, or a place in a group, in cut form.
+    Cut,
+    /// In chunks.
+    Large,
+}
+
+/// One object.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    pub(super) id: Gid,
+    /// Which of the packs.
+    pub(super) pack: u32,
+    pub(super) place: Place,
+    pub(super) shape: Shape,
+    /// Whether it stands on a base or has a frame of its own; members of groups do not.
+    pub(super) alone: bool,
+    /// Plain bytes of its frame; 0 for a member of a group.
+    pub(super) plain_bytes: u64,
+    /// Bytes of its frame; 0 for a member of a group.
+    pub(super) frame_bytes: u64,
+    /// The item it stands on, or [`NONE`].
+    pub(super) base: u32,
+}
+
+/// All objects of some packs, in the order in which they were written.
+#[derive(Debug)]
+pub(super) struct Survey {
+    /// Where bases in packs that are left alone are found, too.
+    pub(super) set: Arc<PackSet>,
+    /// The packs to be rewritten, oldest first.
+    pub(super) packs: Vec<Arc<Pack>>,
+    pub(super) items: Vec<Item>,
+    /// Bytes of groups, and of the objects in them.
+    pub(super) group_bytes: u64,
+}
+
+impl Survey {
+    /// Looks at `packs`.
+    ///
+    /// # Errors
+    /// `CorruptFile` for a pack with a damaged batch, `CorruptObject` for a frame that cannot be read.
+    pub(super) fn of(set: Arc<PackSet>, packs: Vec<Arc<Pack>>) -> Result<Survey> {
+        let mut survey = Survey { set, packs, items: Vec::new(), group_bytes: 0 };
+        let (mut by_key, mut bases) = (KeyMap::<Key, u32>::default(), Vec::new());
+        for number in 0..survey.packs.len() {
+            survey.pack(number, &mut by_key, &mut bases)?;
+        }
+        for (at, key) in bases {
+            let base = by_key.get(&key).copied().unwrap_or(NONE);
+            // One that is written later is no base: pieces put together from several packs may say so.
+            if let Some(item) = survey.items.get_mut(at as usize) {
+                item.base = if base < at { base } else { NONE };
+            }
+        }
+        Ok(survey)
+    }
+
+    fn pack(
+        &mut self,
+        number: usize,
+        by_key: &mut KeyMap<Key, u32>,
+        bases: &mut Vec<(u32, Key)>,
+    ) -> Result<()> {
+        let pack = Arc::clone(&self.packs[number]);
+        let mut group = u64::MAX;
+        for ordinal in 0..pack.objects() {
+            let unreadable = |offset_bytes: u64, detail: String| StoreError::CorruptFile {
+                path: pack.path.clone(),
+                offset_bytes,
+                detail,
+            };
+            let known =
+                pack.by_ordinal(ordinal).and_then(|(key, place)| Some((Gid::from_bytes(&key)?, place)));
+            let Some((id, place)) = known else {
+                return Err(unreadable(0, format!("object {ordinal} cannot be identified")));
+            };
+            let frame = pack.frame(place.offset).map_err(|e| unreadable(place.offset, e.to_string()))?;
+            let (shape, alone) = match frame.kind {
+                Kind::Raw { .. } => (Shape::Raw, true),
+                Kind::Cut { .. } => (Shape::Cut, true),
+                Kind::Group => (Shape::Cut, false),
+                Kind::Large { .. } => (Shape::Large, true),
+                _ => return Err(unreadable(place.offset, "no frame of an object".to_owned())),
+            };
+            if !alone && group != place.offset {
+                group = place.offset;
+                self.group_bytes += frame.end - frame.offset;
+            }
+            let at = u32::try_from(self.items.len()).unwrap_or(NONE);
+            if *by_key.entry(*id.as_bytes()).or_insert(at) != at {
+                continue;
+            }
+            if let Method::Delta { base, .. } = frame.method
+                && let Some(key) = pack.key_of(base)
+            {
+                bases.push((at, key));
+            }
+            self.items.push(Item {
+                id,
+                pack: u32::try_from(number).unwrap_or(NONE),
+                place,
+                shape,
+                alone,
+                plain_bytes: if alone { frame.plain_len } else { 0 },
+                frame_bytes: if alone { frame.end - frame.offset } else { 0 },
+                base: NONE,
+            });
+        }
+        Ok(())
+    }
+
+    /// The decoded piece of an object that fits a frame, hashed.
+    ///
+    /// # Errors
+    /// `CorruptObject`.
+    pub(super) fn piece(&self, at: u32) -> Result<Piece> {
+        let item = &self.items[at as usize];
+        let pack = &self.packs[item.pack as usize];
+        let damage = |detail: String| StoreError::CorruptObject {
+            id: item.id,
+            path: pack.path.clone(),
+            offset_bytes: item.place.offset,
+            detail,
+        };
+        match decode::object(&self.set, pack, item.place).map_err(|e| damage(e.to_string()))? {
+            Found::Whole(piece) => {
+                let right = match piece.keys {
+                    None => hash(&item.id, &piece.form),
+                    Some(_) => {
+                        let bytes = piece.clone().envelope().map_err(|e| damage(e.to_string()))?;
+                        hash(&item.id, &bytes)
+                    }
+                };
+                if right { Ok(piece) } else { Err(damage("its bytes hash to another identity".to_owned())) }
+            }
+            Found::Chunks(..) => Err(damage("is stored in chunks behind a frame of another kind".to_owned())),
+        }
+    }
+
+    /// Whether objects of this kind are worth a frame of their own, to stand on each other: those that did so far, and
+    /// trees, of which most are versions of others.
+    pub(super) fn is_versioned(&self, at: u32) -> bool {
+        let item = &self.items[at as usize];
+        item.shape == Shape::Cut && (item.alone || item.id.family() == Family::Tree)
+    }
+}
