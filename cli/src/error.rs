@@ -1,5 +1,6 @@
 //! Refusals: the code a program reads, the sentence a person reads, the hint that helps.
 
+use gemel_git::GitError;
 use gemel_repo::{Code, RepoError};
 use gemel_store::StoreError;
 use std::fmt::Display;
@@ -94,6 +95,25 @@ impl From<RepoError> for CliError {
             _ => None,
         };
         CliError::new(error.code(), error.to_string()).with_ids(&error.ids()).with_hint(hint)
+    }
+}
+
+impl From<GitError> for CliError {
+    fn from(error: GitError) -> CliError {
+        let code = match &error {
+            GitError::Repo(_) => Code::Internal,
+            GitError::NotARepository { .. } | GitError::UnknownRevision { .. } | GitError::Missing { .. } => {
+                Code::NotFound
+            }
+            GitError::Damaged { .. } | GitError::Mapping { .. } | GitError::Git { .. } => Code::RepositoryCorrupt,
+            GitError::Oversize { .. } | GitError::Unfit { .. } => Code::LimitExceeded,
+            GitError::Refused { .. } => Code::InvalidArgument,
+            GitError::Io { .. } => Code::Internal,
+        };
+        match error {
+            GitError::Repo(error) => CliError::from(error),
+            error => CliError::new(code, error.to_string()),
+        }
     }
 }
 

@@ -63,6 +63,11 @@ impl Progress for Bar {
             Stage::Checkout => "writing files",
             Stage::Verify => "verifying objects",
             Stage::Reach => "following references",
+            Stage::ReadCommits => "reading commits",
+            Stage::CompareCommits => "comparing commits",
+            Stage::WriteFiles => "writing file versions",
+            Stage::WriteTrees => "writing folder versions",
+            Stage::WriteChanges => "writing changes",
         };
         self.start(&mut self.state(), words, total);
     }

@@ -14,8 +14,8 @@ const DEFLATED: u64 = 1;
 /// Appends the difference from `base` to `plain`; `false` and nothing when it would not be shorter than `at_most`.
 pub fn encode(base: &[u8], plain: &[u8], level: Level, at_most: usize, out: &mut Vec<u8>) -> bool {
     let start = out.len();
-    let head = common(base.iter(), plain.iter());
-    let tail = common(base[head..].iter().rev(), plain[head..].iter().rev());
+    let head = common_head(base, plain);
+    let tail = common_tail(&base[head..], &plain[head..]);
     let middle = &plain[head..plain.len() - tail];
     varint::put(out, head as u64);
     varint::put(out, tail as u64);
@@ -34,8 +34,17 @@ pub fn encode(base: &[u8], plain: &[u8], level: Level, at_most: usize, out: &mut
     shorter
 }
 
-fn common<'a>(a: impl Iterator<Item = &'a u8>, b: impl Iterator<Item = &'a u8>) -> usize {
-    a.zip(b).take_while(|(x, y)| x == y).count()
+/// Bytes that both begin with. Words first: versions of a file share most of their bytes.
+fn common_head(a: &[u8], b: &[u8]) -> usize {
+    let words = a.chunks_exact(8).zip(b.chunks_exact(8)).take_while(|(x, y)| x == y).count() * 8;
+    words + a[words..].iter().zip(&b[words..]).take_while(|(x, y)| x == y).count()
+}
+
+/// Bytes that both end with.
+fn common_tail(a: &[u8], b: &[u8]) -> usize {
+    let words = a.rchunks_exact(8).zip(b.rchunks_exact(8)).take_while(|(x, y)| x == y).count() * 8;
+    let (a, b) = (&a[..a.len() - words], &b[..b.len() - words]);
+    words + a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count()
 }
 
 fn window(base: &[u8], head: usize, tail: usize) -> &[u8] {

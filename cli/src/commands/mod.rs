@@ -8,12 +8,14 @@ mod completions;
 mod diff;
 mod fsck;
 mod gc;
+mod import_git;
 mod init;
 mod log;
 mod man;
 mod migrate;
 mod name;
 mod refs;
+mod repack;
 mod show;
 mod snapshot;
 mod status;
@@ -57,6 +59,8 @@ verbs! {
     name Name,
     fsck Fsck,
     gc Gc,
+    repack Repack,
+    import_git ImportGit,
     migrate Migrate,
     completions Completions,
     man Man,

@@ -126,6 +126,16 @@ pub enum Stage {
     Verify,
     /// Following references.
     Reach,
+    /// Reading commits of another system.
+    ReadCommits,
+    /// Comparing commits with their parents.
+    CompareCommits,
+    /// Writing versions of files.
+    WriteFiles,
+    /// Writing versions of folders.
+    WriteTrees,
+    /// Writing changes.
+    WriteChanges,
 }
 
 /// Hears nothing.

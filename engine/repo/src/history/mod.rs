@@ -1,6 +1,7 @@
 //! The write side: workspaces, changes, trajectories, names; and reading them back.
 
 mod agent;
+mod ancestry;
 mod begin;
 mod checkout;
 mod declared;
@@ -23,6 +24,7 @@ pub(crate) mod table;
 pub(crate) mod view;
 pub(crate) mod workspace;
 
+pub use ancestry::leads_to;
 pub use begin::{AbortFacts, BeginFacts, BeginOptions, abort, begin};
 pub use checkout::{CheckoutFacts, CheckoutOptions, checkout};
 pub use diff::{DiffEntry, DiffFacts, DiffKind, DiffOptions, DiffSide, Side, diff};

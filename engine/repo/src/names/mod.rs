@@ -7,7 +7,7 @@ mod suggest;
 
 pub use lookup::name_of;
 pub(crate) use lookup::{Namer, typed};
-pub(crate) use numbers::{Allocator, NewName};
+pub use numbers::{Allocator, NewName};
 pub(crate) use resolve::{Accept, resolve_in};
 pub use resolve::{resolve, resolve_as};
 

@@ -13,22 +13,23 @@ const MAX_NUMBER: u64 = 999_999_999_999_999;
 
 /// A name nobody has.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NewName {
+pub struct NewName {
     /// `refs/names/C1`.
-    pub(crate) full: String,
+    pub full: String,
     /// `C1`.
-    pub(crate) short: String,
+    pub short: String,
 }
 
 /// Hands out names under the lock; [`Allocator::save`] records what it handed out.
-pub(crate) struct Allocator {
+#[derive(Debug)]
+pub struct Allocator {
     refs: Refs,
     counters: BTreeMap<Kind, u64>,
 }
 
 impl Allocator {
     /// Over the refs as they are under the lock.
-    pub(crate) fn new(refs: &Refs) -> Allocator {
+    pub fn new(refs: &Refs) -> Allocator {
         Allocator { refs: refs.clone(), counters: BTreeMap::new() }
     }
 
@@ -36,7 +37,7 @@ impl Allocator {
     ///
     /// # Errors
     /// `Limit` after 10^15 - 1 names; `Store`.
-    pub(crate) fn next(&mut self, kind: Kind) -> Result<NewName> {
+    pub fn next(&mut self, kind: Kind) -> Result<NewName> {
         let next = self.largest(kind)? + 1;
         if next > MAX_NUMBER {
             let what = format!("number of {} names", kind.key());
@@ -48,7 +49,7 @@ impl Allocator {
     }
 
     /// Adds the counters to the transaction that publishes the names.
-    pub(crate) fn save(&self, transaction: &mut Transaction) {
+    pub fn save(&self, transaction: &mut Transaction) {
         for (kind, counter) in &self.counters {
             let name = format!("{}{}", local::COUNTERS, kind.key());
             transaction.set_record(name, counter.to_string().into_bytes());

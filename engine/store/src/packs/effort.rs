@@ -44,16 +44,16 @@ pub(crate) struct Effort {
 }
 
 /// zstd level of a repack, for what has a frame of its own and for groups.
-pub(crate) const REPACK_LEVEL: Level = 12;
+pub(crate) const REPACK_LEVEL: Level = 17;
 /// See [`REPACK_LEVEL`].
 pub(crate) const REPACK_GROUP_LEVEL: Level = 15;
 /// Deepest chain of bases a repack makes. Sessions that began before it, and packs that it leaves alone, may stand on
 /// any object with as many differences as writers make; together they stay within what readers follow.
-pub(crate) const REPACK_DEPTH: u8 = 24;
+pub(crate) const REPACK_DEPTH: u8 = 48;
 /// Differences in a row that stand on their neighbour, and segments in a row that stand on the one before.
-pub(crate) const SEGMENT: u8 = 12;
+pub(crate) const SEGMENT: u8 = 40;
 /// Newer neighbours tried as bases.
-pub(crate) const NEIGHBOURS: usize = 2;
+pub(crate) const NEIGHBOURS: usize = 4;
 const _: () = assert!(REPACK_DEPTH + DEPTH <= gemel_packfmt::frame::MAX_DEPTH);
 
 /// Level for metadata groups and trees: small, written once, read often.

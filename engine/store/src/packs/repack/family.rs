@@ -33,11 +33,11 @@ pub(super) struct Families {
 }
 
 impl Families {
-    /// Brings together the items that `wanted` selects.
+    /// Brings together the items that `wanted` selects; by resemblance, too, if asked for.
     ///
     /// # Errors
     /// `CorruptObject`.
-    pub(super) fn of(survey: &Survey, wanted: impl Fn(u32) -> bool) -> Result<Families> {
+    pub(super) fn of(survey: &Survey, resemblance: bool, wanted: impl Fn(u32) -> bool) -> Result<Families> {
         let items: Vec<u32> = (0..).zip(&survey.items).map(|(at, _)| at).filter(|at| wanted(*at)).collect();
         let mut union = Union::new(survey.items.len());
         let mut has_base = vec![false; survey.items.len()];
@@ -59,7 +59,9 @@ impl Families {
             }
         }
         let mut families = Families::default();
-        families.join_alike(survey, &heads, &mut union)?;
+        if resemblance {
+            families.join_alike(survey, &heads, &mut union)?;
+        }
         let mut by_root: HashMap<u32, Vec<u32>> = HashMap::new();
         for &at in items.iter().rev() {
             by_root.entry(union.find(at)).or_default().push(at);

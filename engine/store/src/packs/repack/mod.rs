@@ -11,6 +11,7 @@
 //! costs space until the next repack. Readers go on with the packs they have mapped and find the new one when they look.
 
 mod choose;
+mod estimate;
 mod family;
 mod rewrite;
 mod survey;
@@ -69,6 +70,8 @@ pub struct RepackPlan {
     pub objects: u64,
     /// Bytes of packs and indexes now.
     pub stored_bytes: u64,
+    /// Bytes they will take, as far as a sample tells.
+    pub expected_bytes: u64,
     /// zstd level.
     pub level: i32,
 }
@@ -95,15 +98,16 @@ struct Held {
 }
 
 impl Store {
-    /// Says which packs a repack writes anew. Reads only.
+    /// Says which packs a repack writes anew, and tries on a sample what is to be gained. Reads only.
     ///
     /// # Errors
-    /// `Io`, `UnknownVersion`.
+    /// `CorruptObject` and `CorruptFile` when something cannot be read, `Io`, `UnknownVersion`.
     pub fn plan_repack(&self, options: &RepackOptions) -> Result<RepackPlan> {
         let set = self.fresh_set()?;
         let mut plan = RepackPlan { level: options.level.unwrap_or(REPACK_LEVEL), ..RepackPlan::default() };
         plan.left
             .extend(set.damaged.iter().map(|(path, _)| LeftPack { path: path.clone(), reason: DAMAGED }));
+        let mut packs = Vec::new();
         for pack in set.packs.iter().rev().filter(|pack| pack.number != FIRST) {
             if let Some(reason) = unfit(pack) {
                 plan.left.push(LeftPack { path: pack.path.clone(), reason });
@@ -118,6 +122,11 @@ impl Store {
             plan.objects += planned.objects;
             plan.stored_bytes += planned.stored_bytes;
             plan.packs.push(planned);
+            packs.push(Arc::clone(pack));
+        }
+        if !packs.is_empty() {
+            plan.expected_bytes =
+                estimate::expected_bytes(&Survey::of(Arc::clone(&set), packs)?, plan.level)?;
         }
         Ok(plan)
     }

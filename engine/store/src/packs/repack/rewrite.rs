@@ -12,7 +12,7 @@ use gemel_packfmt::codec::{self, Aid, Dictionary, Level};
 use gemel_packfmt::frame::{Kind, Method};
 use gemel_packfmt::{group::GroupBuilder, large};
 use rayon::prelude::*;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Samples a dictionary is trained on: most bytes, most of them, and the longest.
@@ -53,11 +53,11 @@ impl<'s> Rewrite<'s> {
     pub(super) fn run(mut self) -> Result<Session> {
         let survey = self.survey;
         let shape = |at: u32| survey.items[at as usize].shape;
-        let raw = Families::of(survey, |at| shape(at) == Shape::Raw)?;
+        let raw = Families::of(survey, true, |at| shape(at) == Shape::Raw)?;
         self.train(&raw)?;
         self.sequences(&raw)?;
         drop(raw);
-        let cut = Families::of(survey, |at| survey.is_versioned(at))?;
+        let cut = Families::of(survey, true, |at| survey.is_versioned(at))?;
         self.sequences(&cut)?;
         drop(cut);
         let all = 0..u32::try_from(survey.items.len()).unwrap_or(NONE);
@@ -107,45 +107,12 @@ impl<'s> Rewrite<'s> {
 
     /// Writes the versions of something, newest first.
     fn sequence(&self, sequence: &[u32], alike: &HashMap<u32, u32>) -> Result<()> {
-        let mut near: Vec<Arc<Base>> = Vec::new();
-        // Bases by the item that is known to resemble them.
-        let mut kept: HashMap<u32, Vec<Arc<Base>>> = HashMap::new();
-        let mut kept_bytes = 0usize;
-        let wanted: HashMap<u32, u32> = sequence
-            .iter()
-            .filter_map(|at| Some((*alike.get(at)?, *at)))
-            .filter(|(other, _)| sequence.len() > 1 && *other != NONE)
-            .collect();
-        for &at in sequence {
-            let item = &self.survey.items[at as usize];
-            let piece = self.survey.piece(at)?;
-            let known = kept.remove(&at).unwrap_or_default();
-            kept_bytes -= known.iter().map(|base| base.piece.form.len()).sum::<usize>();
-            let candidates: Vec<Arc<Base>> = known.into_iter().chain(near.iter().rev().cloned()).collect();
-            let dictionary = self.dictionary.as_ref().map(|(_, dictionary)| dictionary.as_ref());
-            let form = choose(&piece, &candidates, self.level, dictionary);
-            self.put(&item.id, &piece, &form)?;
+        let dictionary = self.dictionary.as_ref().map(|(_, dictionary)| dictionary.as_ref());
+        forms(self.survey, sequence, alike, self.level, dictionary, |at, piece, form| {
+            self.put(&self.survey.items[at as usize].id, piece, form)?;
             (self.tell)(1);
-            if sequence.len() == 1 {
-                break;
-            }
-            let on = match &form {
-                Form::Delta { base, place, .. } => Some((base, *place)),
-                Form::Whole(_) => None,
-            };
-            let base = Arc::new(Base::new(item.id, piece, on));
-            for other in [Some(item.base), wanted.get(&at).copied()].into_iter().flatten() {
-                if other != NONE && kept_bytes + base.piece.form.len() <= KEPT_BYTES {
-                    kept_bytes += base.piece.form.len();
-                    kept.entry(other).or_default().push(Arc::clone(&base));
-                }
-            }
-            near.push(base);
-            if near.len() > NEIGHBOURS {
-                near.remove(0);
-            }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn put(&self, id: &Gid, piece: &Piece, form: &Form) -> Result<()> {
@@ -239,4 +206,56 @@ impl<'s> Rewrite<'s> {
         let list = large::payload(session.end(), &offsets);
         session.put_object(ordinal, Kind::Large { ordinal }, Method::Stored, total, &[&list])
     }
+}
+
+/// Chooses a form for each version of something, newest first, and hands it on.
+///
+/// # Errors
+/// `CorruptObject`, and those of `take`.
+pub(super) fn forms(
+    survey: &Survey,
+    sequence: &[u32],
+    alike: &HashMap<u32, u32>,
+    level: Level,
+    dictionary: Option<&Dictionary>,
+    mut take: impl FnMut(u32, &Piece, &Form) -> Result<()>,
+) -> Result<()> {
+    let mut near: VecDeque<Arc<Base>> = VecDeque::new();
+    // Bases by the item that is known to resemble them and comes later.
+    let mut kept: HashMap<u32, Vec<Arc<Base>>> = HashMap::new();
+    let mut kept_bytes = 0usize;
+    let mut resembled: HashMap<u32, Vec<u32>> = HashMap::new();
+    for at in sequence.iter().filter(|_| sequence.len() > 1) {
+        if let Some(other) = alike.get(at) {
+            resembled.entry(*other).or_default().push(*at);
+        }
+    }
+    for &at in sequence {
+        let piece = survey.piece(at)?;
+        let known = kept.remove(&at).unwrap_or_default();
+        kept_bytes -= known.iter().map(|base| base.piece.form.len()).sum::<usize>();
+        let candidates: Vec<Arc<Base>> = known.into_iter().chain(near.iter().rev().cloned()).collect();
+        let form = choose(&piece, &candidates, level, dictionary);
+        take(at, &piece, &form)?;
+        if sequence.len() == 1 {
+            break;
+        }
+        let on = match &form {
+            Form::Delta { base, place, .. } => Some((base, *place)),
+            Form::Whole(_) => None,
+        };
+        let item = &survey.items[at as usize];
+        let base = Arc::new(Base::new(item.id, piece, on));
+        for other in resembled.remove(&at).unwrap_or_default().into_iter().chain([item.base]) {
+            if other != NONE && kept_bytes + base.piece.form.len() <= KEPT_BYTES {
+                kept_bytes += base.piece.form.len();
+                kept.entry(other).or_default().push(Arc::clone(&base));
+            }
+        }
+        near.push_back(base);
+        if near.len() > NEIGHBOURS {
+            near.pop_front();
+        }
+    }
+    Ok(())
 }

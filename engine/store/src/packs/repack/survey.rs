@@ -6,9 +6,9 @@ use crate::packs::pack::Pack;
 use crate::packs::set::{PackSet, hash};
 use crate::{Result, StoreError};
 use gemel_object::{Family, Gid};
-use gemel_packfmt::Key;
-use gemel_packfmt::frame::{Kind, Method};
+use gemel_packfmt::frame::{Frame, Kind, Method};
 use gemel_packfmt::index::Place;
+use gemel_packfmt::{Key, large};
 use std::sync::Arc;
 
 /// Stands for "no item".
@@ -51,8 +51,10 @@ pub(super) struct Survey {
     /// The packs to be rewritten, oldest first.
     pub(super) packs: Vec<Arc<Pack>>,
     pub(super) items: Vec<Item>,
-    /// Bytes of groups, and of the objects in them.
+    /// Bytes of groups.
     pub(super) group_bytes: u64,
+    /// Bytes of the chunks of large objects, and of their lists.
+    pub(super) chunk_bytes: u64,
 }
 
 impl Survey {
@@ -61,7 +63,7 @@ impl Survey {
     /// # Errors
     /// `CorruptFile` for a pack with a damaged batch, `CorruptObject` for a frame that cannot be read.
     pub(super) fn of(set: Arc<PackSet>, packs: Vec<Arc<Pack>>) -> Result<Survey> {
-        let mut survey = Survey { set, packs, items: Vec::new(), group_bytes: 0 };
+        let mut survey = Survey { set, packs, items: Vec::new(), group_bytes: 0, chunk_bytes: 0 };
         let (mut by_key, mut bases) = (KeyMap::<Key, u32>::default(), Vec::new());
         for number in 0..survey.packs.len() {
             survey.pack(number, &mut by_key, &mut bases)?;
@@ -103,6 +105,9 @@ impl Survey {
                 Kind::Large { .. } => (Shape::Large, true),
                 _ => return Err(unreadable(place.offset, "no frame of an object".to_owned())),
             };
+            if shape == Shape::Large {
+                self.chunk_bytes += frame.end - frame.offset + chunk_bytes(&pack, &frame);
+            }
             if !alone && group != place.offset {
                 group = place.offset;
                 self.group_bytes += frame.end - frame.offset;
@@ -164,4 +169,10 @@ impl Survey {
         let item = &self.items[at as usize];
         item.shape == Shape::Cut && (item.alone || item.id.family() == Family::Tree)
     }
+}
+
+/// Bytes of the chunks that the list in `frame` names, as far as they can be read.
+fn chunk_bytes(pack: &Pack, frame: &Frame<'_>) -> u64 {
+    let offsets = large::read(frame.offset, frame.payload).unwrap_or_default();
+    offsets.into_iter().filter_map(|at| pack.frame(at).ok()).map(|chunk| chunk.end - chunk.offset).sum()
 }

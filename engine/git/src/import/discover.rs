@@ -1,0 +1,315 @@
+//! What each commit changed, and where each tree and file was first met: one comparison with the first parent a commit,
+//! newest first, on all cores. Only folders that differ are read.
+
+use super::ids::{Ids, Paths};
+use super::select::{Commit, Parent};
+use super::source::{Reader, Source};
+use super::tree::{self, EntryKind, GitTree};
+use crate::object::ObjectKind;
+use crate::{GitError, Result};
+use gemel_object::{Gid, Mode};
+use gemel_repo::facts::Progress;
+use gix::ObjectId;
+use gix::hashtable::{HashMap, HashSet};
+use rayon::prelude::*;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+/// Commits compared by one thread in a row: neighbours share trees.
+const RUN: usize = 192;
+/// Bytes of tree bodies each thread keeps.
+const KEPT_BYTES: usize = 48 << 20;
+
+/// A file or link on one side: mode and number of the blob.
+pub(crate) type Leaf = (Mode, u32);
+
+/// A path in which a commit differs from its first parent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delta {
+    pub(crate) path: u32,
+    pub(crate) before: Option<Leaf>,
+    pub(crate) after: Option<Leaf>,
+}
+
+/// A tree, where it was met first.
+#[derive(Debug)]
+pub(crate) struct TreeUse {
+    pub(crate) tree: u32,
+    pub(crate) path: u32,
+    /// Its folders.
+    pub(crate) children: Vec<u32>,
+}
+
+/// A file, where it was met first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlobUse {
+    pub(crate) blob: u32,
+    pub(crate) path: u32,
+    /// The commit, by its place in the import order.
+    pub(crate) commit: u32,
+}
+
+/// Everything the selected commits hold.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) ids: Ids,
+    pub(crate) paths: Paths,
+    /// By commit, in import order; each ascending by path.
+    pub(crate) deltas: Vec<Vec<Delta>>,
+    /// Each tree once, newest first.
+    pub(crate) trees: Vec<TreeUse>,
+    /// Each file once, newest first.
+    pub(crate) blobs: Vec<BlobUse>,
+    /// Files of trees that name an entry twice: only their bytes are kept.
+    pub(crate) unnamed: Vec<u32>,
+    /// Paths of the gitlinks in a tree and below, of trees that have any.
+    pub(crate) gitlinks: BTreeMap<u32, Vec<String>>,
+    /// Lengths of files over the object limit.
+    pub(crate) lost: BTreeMap<u32, u64>,
+    /// Root trees of commits imported before that selected ones stand on.
+    pub(crate) known_trees: HashMap<ObjectId, ObjectId>,
+    /// Results of the changes of those commits.
+    pub(crate) known_states: BTreeMap<Gid, Gid>,
+}
+
+/// Compares every commit with its first parent.
+///
+/// # Errors
+/// `Missing`, `Damaged`.
+pub(crate) fn discover(
+    source: &Source,
+    commits: &[Commit],
+    found: &mut Found,
+    progress: &dyn Progress,
+) -> Result<()> {
+    found.deltas = vec![Vec::new(); commits.len()];
+    let known_trees = found.known_trees.clone();
+    let first_parent_tree = |commit: &Commit| base_tree(commit, commits, &known_trees);
+    let mut merger = Merger { found, trees: HashSet::default(), blobs: HashSet::default() };
+    // A few runs at a time, so that results do not pile up.
+    let runs: Vec<&[Commit]> = commits.rchunks(RUN).collect();
+    let width = rayon::current_num_threads().max(1) * 4;
+    let mut at = commits.len();
+    for some in runs.chunks(width) {
+        let done: Vec<Result<Vec<RawCommit>>> = some
+            .par_iter()
+            .map(|run| {
+                let mut comparer = Comparer::new(source);
+                let compare = |commit: &Commit| {
+                    progress.advance(1);
+                    comparer.compare(commit, first_parent_tree(commit))
+                };
+                run.iter().rev().map(compare).collect()
+            })
+            .collect();
+        for run in done {
+            for raw in run? {
+                at -= 1;
+                merger.take(at, raw);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The tree of the first parent: of a selected one, or what `known` says of one imported before.
+pub(crate) fn base_tree(commit: &Commit, commits: &[Commit], known: &HashMap<ObjectId, ObjectId>) -> Option<ObjectId> {
+    match commit.parents.first()? {
+        Parent::Selected(place) => commits.get(*place as usize).map(|parent| parent.facts.tree),
+        Parent::Known(_) => known.get(commit.facts.parents.first()?).copied(),
+    }
+}
+
+/// What one commit showed, before numbers are given.
+#[derive(Default)]
+struct RawCommit {
+    deltas: Vec<RawDelta>,
+    trees: Vec<RawTree>,
+    unnamed: Vec<ObjectId>,
+}
+
+struct RawDelta {
+    path: String,
+    before: Option<(Mode, ObjectId)>,
+    after: Option<(Mode, ObjectId)>,
+}
+
+struct RawTree {
+    path: String,
+    id: ObjectId,
+    children: Vec<ObjectId>,
+}
+
+/// Gives numbers, in the order of commits.
+struct Merger<'f> {
+    found: &'f mut Found,
+    trees: HashSet<ObjectId>,
+    blobs: HashSet<ObjectId>,
+}
+
+impl Merger<'_> {
+    fn take(&mut self, at: usize, raw: RawCommit) {
+        let found = &mut *self.found;
+        let mut deltas = Vec::with_capacity(raw.deltas.len());
+        for delta in raw.deltas {
+            let path = found.paths.number(&delta.path);
+            let mut leaf = |leaf: Option<(Mode, ObjectId)>| leaf.map(|(mode, id)| (mode, found.ids.number(id)));
+            let (before, after) = (leaf(delta.before), leaf(delta.after));
+            if let (Some((_, id)), Some((_, blob))) = (delta.after, after)
+                && self.blobs.insert(id)
+            {
+                found.blobs.push(BlobUse { blob, path, commit: at as u32 });
+            }
+            deltas.push(Delta { path, before, after });
+        }
+        found.deltas[at] = deltas;
+        for tree in raw.trees {
+            if self.trees.insert(tree.id) {
+                let children = tree.children.into_iter().map(|id| found.ids.number(id)).collect();
+                found.trees.push(TreeUse {
+                    tree: found.ids.number(tree.id),
+                    path: found.paths.number(&tree.path),
+                    children,
+                });
+            }
+        }
+        for id in raw.unnamed {
+            let number = found.ids.number(id);
+            found.unnamed.push(number);
+        }
+    }
+}
+
+/// Compares trees for one thread.
+pub(crate) struct Comparer<'s> {
+    source: &'s Source,
+    reader: Reader,
+    kept: HashMap<ObjectId, Rc<Vec<u8>>>,
+    oldest: VecDeque<ObjectId>,
+    kept_bytes: usize,
+    /// Trees whose facts this thread has told.
+    told: HashSet<ObjectId>,
+}
+
+impl<'s> Comparer<'s> {
+    pub(crate) fn new(source: &'s Source) -> Comparer<'s> {
+        Comparer {
+            source,
+            reader: source.reader(),
+            kept: HashMap::default(),
+            oldest: VecDeque::new(),
+            kept_bytes: 0,
+            told: HashSet::default(),
+        }
+    }
+
+    /// The body of a tree.
+    pub(crate) fn tree(&mut self, id: &ObjectId, at: &dyn Fn() -> String) -> Result<Rc<Vec<u8>>> {
+        if let Some(body) = self.kept.get(id) {
+            return Ok(body.clone());
+        }
+        let empty = id.is_empty_tree();
+        let body = match self.reader.body(id, ObjectKind::Tree, at) {
+            Ok(body) => Rc::new(body.to_vec()),
+            // Git knows the empty tree without having it.
+            Err(GitError::Missing { .. }) if empty => Rc::default(),
+            Err(error) => return Err(error),
+        };
+        self.kept_bytes += body.len();
+        while self.kept_bytes > KEPT_BYTES {
+            let Some(oldest) = self.oldest.pop_front() else { break };
+            self.kept_bytes -= self.kept.remove(&oldest).map_or(0, |body| body.len());
+        }
+        self.oldest.push_back(*id);
+        self.kept.insert(*id, body.clone());
+        Ok(body)
+    }
+
+    fn compare(&mut self, commit: &Commit, base: Option<ObjectId>) -> Result<RawCommit> {
+        let mut raw = RawCommit::default();
+        let mut stack = vec![(String::new(), base, Some(commit.facts.tree))];
+        if base == Some(commit.facts.tree) {
+            return Ok(raw);
+        }
+        while let Some((path, before, after)) = stack.pop() {
+            let at = || format!("folder {} of commit {}", shown(&path), commit.id);
+            let before_body = before.map(|id| self.tree(&id, &at)).transpose()?.unwrap_or_default();
+            let after_body = after.map(|id| self.tree(&id, &at)).transpose()?.unwrap_or_default();
+            let parsed = |id: Option<ObjectId>, body| {
+                tree::parse(body, self.source.kind).map_err(|detail| GitError::Damaged {
+                    oid: id.map(|id: ObjectId| id.to_string()).unwrap_or_default(),
+                    at: at(),
+                    detail,
+                })
+            };
+            let old = parsed(before, &before_body[..])?;
+            let new = parsed(after, &after_body[..])?;
+            if let Some(id) = after
+                && self.told.insert(id)
+            {
+                raw.tell(&path, id, &new);
+            }
+            let mut subfolders = Vec::new();
+            merge(&old, &new, |name, before, after| {
+                let path = if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") };
+                let dir = |side: Option<(Mode, ObjectId)>| {
+                    side.and_then(|(mode, id)| (mode == Mode::Directory).then_some(id))
+                };
+                let leaf = |side: Option<(Mode, ObjectId)>| side.filter(|(mode, _)| *mode != Mode::Directory);
+                let (old_dir, new_dir) = (dir(before), dir(after));
+                let (before, after) = (leaf(before), leaf(after));
+                if before.is_some() || after.is_some() {
+                    raw.deltas.push(RawDelta { path: path.clone(), before, after });
+                }
+                if old_dir != new_dir {
+                    subfolders.push((path, old_dir, new_dir));
+                }
+            });
+            stack.append(&mut subfolders);
+        }
+        raw.deltas.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        Ok(raw)
+    }
+}
+
+impl RawCommit {
+    fn tell(&mut self, path: &str, id: ObjectId, tree: &GitTree<'_>) {
+        let mut told = RawTree { path: path.to_owned(), id, children: Vec::new() };
+        for entry in &tree.entries {
+            if entry.kind == EntryKind::Content(Mode::Directory) {
+                told.children.push(entry.id);
+            }
+        }
+        self.trees.push(told);
+        let files = tree.repeated.iter().filter(|entry| entry.kind != EntryKind::Gitlink);
+        self.unnamed.extend(files.map(|entry| entry.id));
+    }
+}
+
+/// Walks two trees by name and tells where they differ. Gitlinks are no content.
+fn merge(old: &GitTree<'_>, new: &GitTree<'_>, mut differs: impl FnMut(&str, Option<(Mode, ObjectId)>, Option<(Mode, ObjectId)>)) {
+    let content = |entry: &tree::TreeEntry<'_>| match entry.kind {
+        EntryKind::Content(mode) => Some((mode, entry.id)),
+        EntryKind::Gitlink => None,
+    };
+    let (mut olds, mut news) = (old.entries.iter().peekable(), new.entries.iter().peekable());
+    loop {
+        let order = match (olds.peek(), news.peek()) {
+            (None, None) => return,
+            (Some(_), None) => std::cmp::Ordering::Less,
+            (None, Some(_)) => std::cmp::Ordering::Greater,
+            (Some(a), Some(b)) => a.name.cmp(&b.name),
+        };
+        let before = if order.is_le() { olds.next() } else { None };
+        let after = if order.is_ge() { news.next() } else { None };
+        let Some(name) = before.or(after).map(|entry| &*entry.name) else { return };
+        let (before, after) = (before.and_then(content), after.and_then(content));
+        if before != after {
+            differs(name, before, after);
+        }
+    }
+}
+
+pub(crate) fn shown(path: &str) -> &str {
+    if path.is_empty() { "/" } else { path }
+}

@@ -1,0 +1,180 @@
+//! Bodies that make the way back exact (git interchange, section 1.9).
+
+use super::source::Reader;
+use super::tree;
+use crate::object::ObjectKind;
+use crate::{GitError, Result};
+use gemel_object::families::NewMapping;
+use gemel_object::{Encoded, Gid, Limits, MappingKind, ObjectError, blob_envelope};
+use gemel_store::{NewObject, Writer};
+use gix::ObjectId;
+use gix::hashtable::HashSet;
+
+/// Where mappings of this module are named.
+pub(crate) const RAW: &str = "refs/mappings/import/git_raw/";
+/// Names the text of the refs taken.
+pub(crate) const REFS: &str = "refs/mappings/import/git_refs";
+/// Version of the table of section 1.9, as extension 80 of its mappings.
+const EXTENSION: (u8, &[u8]) = (0x80, &[1]);
+/// Length of the parts of a file that no object can hold.
+const PART_BYTES: usize = 256 << 20;
+
+/// A Git body kept as a blob.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RawObject {
+    pub(crate) kind: ObjectKind,
+    pub(crate) id: ObjectId,
+    /// Its place among the parts of a file.
+    pub(crate) part: Option<u32>,
+    pub(crate) blob: Gid,
+}
+
+impl RawObject {
+    /// The ref of its mapping.
+    pub(crate) fn ref_name(&self) -> String {
+        let part = self.part.map(|part| format!("/{part}")).unwrap_or_default();
+        format!("{RAW}{}/{}{part}", self.kind.name(), self.id)
+    }
+
+    /// Its mapping.
+    ///
+    /// # Errors
+    /// As for any object.
+    pub(crate) fn mapping(&self, producer: Gid, limits: &Limits) -> Result<Encoded, ObjectError> {
+        let part = self.part.map(|part| format!(":part:{part}")).unwrap_or_default();
+        external(&format!("git-object:{}:{}{part}", self.kind.name(), self.id), self.blob, producer, limits)
+    }
+}
+
+/// A mapping of section 1.9.
+///
+/// # Errors
+/// As for any object.
+pub(crate) fn external(from: &str, to: Gid, producer: Gid, limits: &Limits) -> Result<Encoded, ObjectError> {
+    NewMapping {
+        kind: Some(MappingKind::External),
+        from: Some(from),
+        to: Some(to),
+        producer: Some(producer),
+        created_at: Some(0),
+        extensions: &[EXTENSION],
+        ..NewMapping::default()
+    }
+    .encode(limits)
+}
+
+/// The bodies a run keeps.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    pub(crate) objects: Vec<RawObject>,
+    whole: HashSet<ObjectId>,
+}
+
+impl Kept {
+    /// Keeps a body as one blob.
+    ///
+    /// # Errors
+    /// `Unfit`; those of the store.
+    pub(crate) fn body(
+        &mut self,
+        kind: ObjectKind,
+        id: ObjectId,
+        body: &[u8],
+        (writer, limits): (&Writer<'_>, &Limits),
+    ) -> Result<()> {
+        if self.whole.insert(id) {
+            let blob = put(body, &id, writer, limits)?;
+            self.objects.push(RawObject { kind, id, part: None, blob });
+        }
+        Ok(())
+    }
+
+    /// Keeps a file in parts.
+    ///
+    /// # Errors
+    /// `Missing`, `Damaged`; those of the store.
+    pub(crate) fn file(
+        &mut self,
+        reader: &mut Reader,
+        id: ObjectId,
+        (writer, limits): (&Writer<'_>, &Limits),
+    ) -> Result<()> {
+        if !self.whole.insert(id) {
+            return Ok(());
+        }
+        let body = reader.body(&id, ObjectKind::Blob, &String::new)?;
+        let empty = [body].into_iter().filter(|body| body.is_empty());
+        for (part, bytes) in (0..).zip(body.chunks(PART_BYTES).chain(empty)) {
+            let blob = put(bytes, &id, writer, limits)?;
+            self.objects.push(RawObject { kind: ObjectKind::Blob, id, part: Some(part), blob });
+        }
+        Ok(())
+    }
+
+    /// Keeps an object that no change leads to, and all that it holds. `has` tells what can be made from states.
+    ///
+    /// # Errors
+    /// `Missing`, `Damaged`; those of the store.
+    pub(crate) fn closure(
+        &mut self,
+        reader: &mut Reader,
+        tip: ObjectId,
+        has: &dyn Fn(&ObjectId) -> bool,
+        to: (&Writer<'_>, &Limits),
+    ) -> Result<()> {
+        let mut stack = vec![(tip, String::from("named by a ref"))];
+        while let Some((id, at)) = stack.pop() {
+            if has(&id) || self.whole.contains(&id) || (id.is_empty_tree() && reader.header(&id)?.is_none()) {
+                continue;
+            }
+            let damaged = |detail: String| GitError::Damaged { oid: id.to_string(), at: at.clone(), detail };
+            let format = id.kind();
+            let (kind, body) = reader.read(&id, &|| at.clone())?;
+            let below = || format!("held by {} {id}", kind.name());
+            match kind {
+                ObjectKind::Blob => {
+                    self.file(reader, id, to)?;
+                    continue;
+                }
+                ObjectKind::Tree => {
+                    let mut rest = body;
+                    while !rest.is_empty() {
+                        let (mode, _, entry) = tree::take(&mut rest, format)
+                            .ok_or_else(|| damaged("an entry is cut short or malformed".to_owned()))?;
+                        if !mode.starts_with(b"16") {
+                            stack.push((entry, below()));
+                        }
+                    }
+                }
+                ObjectKind::Commit => {
+                    let (tree, parents) = super::commit::links(body, format).map_err(damaged)?;
+                    stack.push((tree, below()));
+                    stack.extend(parents.into_iter().map(|parent| (parent, below())));
+                }
+                ObjectKind::Tag => {
+                    let target = tag_target(body, format)
+                        .ok_or_else(|| damaged("its first line does not name an object".to_owned()))?;
+                    stack.push((target, below()));
+                }
+            }
+            self.body(kind, id, body, to)?;
+        }
+        Ok(())
+    }
+}
+
+/// The object a tag stands for.
+pub(crate) fn tag_target(body: &[u8], format: gix::hash::Kind) -> Option<ObjectId> {
+    let hex = body.strip_prefix(b"object ")?.get(..format.len_in_hex())?;
+    ObjectId::from_hex(hex).ok()
+}
+
+fn put(body: &[u8], id: &ObjectId, writer: &Writer<'_>, limits: &Limits) -> Result<Gid> {
+    let encoded = blob_envelope(body, limits).map_err(|e| GitError::Damaged {
+        oid: id.to_string(),
+        at: "kept as it is".to_owned(),
+        detail: e.to_string(),
+    })?;
+    writer.put(NewObject { id: encoded.id, bytes: encoded.bytes, base: None })?;
+    Ok(encoded.id)
+}

@@ -1,0 +1,165 @@
+//! Trees, from those without folders upward: the versions of each folder in a row, newest first.
+
+use super::discover::{Found, TreeUse, shown};
+use super::ids::{Ids, Made};
+use super::source::{Reader, Source};
+use super::tree::{self, EntryKind};
+use super::keep::{Kept, RawObject};
+use super::row::{Row, SEGMENT};
+use crate::object::ObjectKind;
+use crate::{GitError, Result};
+use gemel_object::{Limits, TreeBuilder, blob_envelope};
+use gemel_repo::facts::Progress;
+use gemel_store::{Prepared, Writer};
+use gix::hashtable::HashMap;
+use rayon::prelude::*;
+
+/// What the trees of a run need.
+pub(crate) struct Trees<'a> {
+    pub(crate) source: &'a Source,
+    pub(crate) writer: &'a Writer<'a>,
+    pub(crate) limits: &'a Limits,
+    pub(crate) progress: &'a dyn Progress,
+}
+
+/// A tree turned into an object, and its raw body where that differs.
+struct Turned {
+    tree: u32,
+    made: Made,
+    raw: Option<RawObject>,
+    /// Paths of the gitlinks in it and below, from it.
+    gitlinks: Vec<String>,
+}
+
+impl Trees<'_> {
+    /// Writes every tree that was found and notes what became of each. Bodies that cannot be made from states go to
+    /// `kept`.
+    ///
+    /// # Errors
+    /// `Missing`, `Damaged`, `Unfit`; those of the store.
+    pub(crate) fn write(&self, found: &mut Found, kept: &mut Kept) -> Result<()> {
+        let heights = heights(&found.trees, &found.ids);
+        let mut order: Vec<usize> = (0..found.trees.len()).collect();
+        order.sort_unstable_by_key(|at| (heights[*at], found.trees[*at].path, *at));
+        for level in order.chunk_by(|a, b| heights[*a] == heights[*b]) {
+            let chains: Vec<&[usize]> =
+                level.chunk_by(|a, b| found.trees[*a].path == found.trees[*b].path).collect();
+            // One folder may hold most versions: long rows are cut, at the price of one more whole tree each.
+            let parts: Vec<&[usize]> = chains.into_iter().flat_map(|chain| chain.chunks(SEGMENT * SEGMENT)).collect();
+            let done: Vec<Vec<Turned>> = parts
+                .par_iter()
+                .map_init(|| self.source.reader(), |reader, part| self.part(found, reader, part))
+                .collect::<Result<_>>()?;
+            for turned in done.into_iter().flatten() {
+                found.ids.set(turned.tree, turned.made);
+                kept.objects.extend(turned.raw);
+                if !turned.gitlinks.is_empty() {
+                    found.gitlinks.insert(turned.tree, turned.gitlinks);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn part(&self, found: &Found, reader: &mut Reader, part: &[usize]) -> Result<Vec<Turned>> {
+        let mut done = Vec::with_capacity(part.len());
+        let (mut row, mut raw_row) = (Row::default(), Row::default());
+        let mut builder = TreeBuilder::new();
+        for at in part {
+            self.progress.advance(1);
+            let seen = &found.trees[*at];
+            if found.ids.made(seen.tree) != Made::Nothing {
+                continue;
+            }
+            done.push(self.turn(found, reader, seen, &mut builder, (&mut row, &mut raw_row))?);
+        }
+        Ok(done)
+    }
+
+    fn turn(
+        &self,
+        found: &Found,
+        reader: &mut Reader,
+        seen: &TreeUse,
+        builder: &mut TreeBuilder,
+        (row, raw_row): (&mut Row, &mut Row),
+    ) -> Result<Turned> {
+        let id = found.ids.name(seen.tree);
+        let path = found.paths.text(seen.path);
+        let at = || format!("folder {}", shown(path));
+        let damaged = |detail: String| GitError::Damaged { oid: id.to_string(), at: at(), detail };
+        let body = match reader.body(&id, ObjectKind::Tree, &at) {
+            Ok(body) => body,
+            Err(GitError::Missing { .. }) if id.is_empty_tree() => &[],
+            Err(error) => return Err(error),
+        };
+        let tree = tree::parse(body, self.source.kind).map_err(damaged)?;
+        builder.clear();
+        let mut odd = tree.odd;
+        let mut gitlinks = Vec::new();
+        for entry in &tree.entries {
+            let EntryKind::Content(mode) = entry.kind else {
+                gitlinks.push(entry.name.to_string());
+                continue;
+            };
+            if let Some(below) = found.ids.get(&entry.id).and_then(|number| found.gitlinks.get(&number)) {
+                gitlinks.extend(below.iter().map(|link| format!("{}/{link}", entry.name)));
+            }
+            match found.ids.made_of(&entry.id) {
+                Made::Object(target, differs) => {
+                    odd |= differs;
+                    builder.push(&entry.name, mode, &target).map_err(|e| damaged(e.to_string()))?;
+                }
+                Made::Empty(_) | Made::Lost => odd = true,
+                Made::Nothing => return Err(damaged(format!("its entry {} leads nowhere", entry.name))),
+            }
+        }
+        gitlinks.sort_unstable();
+        let raw = if odd { Some(self.keep(id, body, raw_row)?) } else { None };
+        let encoded = builder.finish(self.limits).map_err(|e| damaged(e.to_string()))?;
+        // A folder without content is no entry of others; as a root it is a state.
+        let made = if builder.is_empty() { Made::Empty(encoded.id) } else { Made::Object(encoded.id, odd) };
+        row.put(self.writer, Prepared::new(encoded.id, encoded.bytes)?)?;
+        Ok(Turned { tree: seen.tree, made, raw, gitlinks })
+    }
+
+    fn keep(&self, id: gix::ObjectId, body: &[u8], row: &mut Row) -> Result<RawObject> {
+        let encoded = blob_envelope(body, self.limits).map_err(|e| GitError::Damaged {
+            oid: id.to_string(),
+            at: String::new(),
+            detail: e.to_string(),
+        })?;
+        let raw = RawObject { kind: ObjectKind::Tree, id, part: None, blob: encoded.id };
+        row.put(self.writer, Prepared::new(encoded.id, encoded.bytes)?)?;
+        Ok(raw)
+    }
+}
+
+/// How far each tree is from its deepest folder; those it holds are all lower. Folders met before this run count as
+/// none.
+fn heights(trees: &[TreeUse], ids: &Ids) -> Vec<u32> {
+    let places: HashMap<gix::ObjectId, usize> =
+        trees.iter().enumerate().map(|(at, seen)| (ids.name(seen.tree), at)).collect();
+    let mut heights = vec![u32::MAX; trees.len()];
+    for start in 0..trees.len() {
+        let mut stack = vec![(start, 0usize)];
+        while let Some((at, next)) = stack.pop() {
+            if heights[at] != u32::MAX && next == 0 {
+                continue;
+            }
+            let children = &trees[at].children;
+            let pending = (next..children.len()).find_map(|child| {
+                let place = *places.get(&ids.name(children[child]))?;
+                (heights[place] == u32::MAX).then_some((child, place))
+            });
+            match pending {
+                Some((child, place)) => stack.extend([(at, child + 1), (place, 0)]),
+                None => {
+                    let places = children.iter().filter_map(|child| places.get(&ids.name(*child)));
+                    heights[at] = places.map(|place| heights[*place].saturating_add(1)).max().unwrap_or(0);
+                }
+            }
+        }
+    }
+    heights
+}
