@@ -5,7 +5,7 @@ use super::ids::Made;
 use super::select::Commit;
 use super::source::{Reader, Source};
 use super::keep::Kept;
-use super::row::Row;
+use super::row::{Newest, Row};
 use super::ImportOptions;
 use crate::object::ObjectKind;
 use crate::{GitError, Result};
@@ -13,6 +13,7 @@ use gemel_object::{Limits, blob_envelope};
 use gemel_repo::facts::Progress;
 use gemel_store::{Prepared, Writer};
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 
 /// What the files of a run need.
 pub(crate) struct Blobs<'a> {
@@ -22,6 +23,31 @@ pub(crate) struct Blobs<'a> {
     pub(crate) options: &'a ImportOptions,
     pub(crate) limits: &'a Limits,
     pub(crate) progress: &'a dyn Progress,
+}
+
+/// Paths that one thread takes at a time.
+const PATHS_AT_ONCE: usize = 64;
+
+/// The files by path, newest first; paths that end alike stand together, and come in portions.
+fn rows(found: &Found) -> Vec<Vec<Vec<BlobUse>>> {
+    let mut by_path: BTreeMap<u32, Vec<BlobUse>> = BTreeMap::new();
+    for seen in &found.blobs {
+        by_path.entry(seen.path).or_default().push(*seen);
+    }
+    let mut chains: Vec<(Vec<&str>, Vec<BlobUse>)> =
+        by_path.into_iter().map(|(path, chain)| (found.paths.text(path).rsplit('/').collect(), chain)).collect();
+    chains.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    let mut rows: Vec<Vec<Vec<BlobUse>>> = Vec::new();
+    let mut last = None;
+    for (path, chain) in chains {
+        let name = path.first().copied();
+        match rows.last_mut() {
+            Some(row) if last == name && row.len() < PATHS_AT_ONCE => row.push(chain),
+            _ => rows.push(vec![chain]),
+        }
+        last = name;
+    }
+    rows
 }
 
 /// A file that no state holds.
@@ -38,12 +64,10 @@ impl Blobs<'_> {
     /// # Errors
     /// `Missing`, `Damaged`, `Oversize`; those of the store.
     pub(crate) fn write(&self, found: &mut Found, kept: &mut Kept) -> Result<Vec<LostFile>> {
-        let mut uses: Vec<(usize, &BlobUse)> = found.blobs.iter().enumerate().collect();
-        uses.sort_unstable_by_key(|(at, seen)| (seen.path, *at));
-        let chains: Vec<&[(usize, &BlobUse)]> = uses.chunk_by(|a, b| a.1.path == b.1.path).collect();
-        let done: Vec<Vec<(u32, Made, Option<LostFile>)>> = chains
+        let rows = rows(found);
+        let done: Vec<Vec<(u32, Made, Option<LostFile>)>> = rows
             .par_iter()
-            .map_init(|| self.source.reader(), |reader, chain| self.chain(found, reader, chain))
+            .map_init(|| self.source.reader(), |reader, chains| self.alike(found, reader, chains))
             .collect::<Result<_>>()?;
         let mut lost = Vec::new();
         for (blob, made, file) in done.into_iter().flatten() {
@@ -58,22 +82,27 @@ impl Blobs<'_> {
         Ok(lost)
     }
 
-    fn chain(
+    /// Writes the versions of several paths that end in the same name.
+    fn alike(
         &self,
         found: &Found,
         reader: &mut Reader,
-        chain: &[(usize, &BlobUse)],
+        chains: &[Vec<BlobUse>],
     ) -> Result<Vec<(u32, Made, Option<LostFile>)>> {
-        let mut made = Vec::with_capacity(chain.len());
-        let mut row = Row::default();
-        for (_, seen) in chain {
-            self.progress.advance(1);
-            if found.ids.made(seen.blob) != Made::Nothing {
-                continue;
-            }
-            if let Some(object) = self.read(found, reader, seen, &mut made)? {
+        let (mut made, mut newest) = (Vec::new(), Newest::default());
+        for chain in chains {
+            let mut row: Option<Row> = None;
+            for seen in chain {
+                self.progress.advance(1);
+                if found.ids.made(seen.blob) != Made::Nothing {
+                    continue;
+                }
+                let Some(object) = self.read(found, reader, seen, &mut made)? else { continue };
                 made.push((seen.blob, Made::Object(object.id(), false), None));
-                row.put(self.writer, object)?;
+                match &mut row {
+                    Some(row) => row.put(self.writer, object)?,
+                    None => row = Some(newest.begin(self.writer, object)?),
+                }
             }
         }
         Ok(made)

@@ -82,18 +82,21 @@ pub(crate) fn parse(raw: &[u8], kind: Kind) -> Result<Facts, String> {
             author_line = Some(rest.to_owned());
         }
     }
-    let message: Vec<&str> = lines.collect();
+    // Joined and split again, here and below: each time one empty line and one CR before LF are gone from the end.
+    let message = lines.collect::<Vec<&str>>().join("\n");
+    let message: Vec<&str> = message.lines().collect();
     let (author, time_ms) = author(author_line.as_deref().unwrap_or_default());
     let (kept, trailers) = split_block(&message);
-    // Joined and split again: a message of one empty line has no lines.
     let joined = kept.join("\n");
     let summary = joined.lines().next().unwrap_or("imported change").to_owned();
     Ok(Facts { tree, parents, author, time_ms, summary, trailers })
 }
 
 fn author(line: &str) -> (Person, i64) {
-    let name = line.split('<').next().unwrap_or_default().trim();
-    let email = line.split_once('<').and_then(|(_, rest)| rest.split_once('>')).map(|(email, _)| email.trim());
+    let mut parts = line.split('<');
+    let name = parts.next().unwrap_or_default().trim();
+    // Up to the next bracket of either kind, or all that is left.
+    let email = parts.next().and_then(|rest| rest.split('>').next()).map(str::trim);
     let seconds = line.rsplit(' ').nth(1).and_then(|word| word.parse::<i64>().ok()).unwrap_or(0);
     let person = Person {
         name: if name.is_empty() { "unknown".to_owned() } else { name.to_owned() },
@@ -140,7 +143,9 @@ mod tests {
             ("Ada L <ada@x> 1000000000 -0330", "Ada L", Some("ada@x"), 1_000_000_000_000),
             ("<ada@x> 5 +0000", "unknown", Some("ada@x"), 5000),
             ("Ada <> 5 +0000", "Ada", None, 5000),
-            ("Ada <a <b> c> -7 +0000", "Ada", Some("a <b"), -7000),
+            ("Ada <a <b> c> -7 +0000", "Ada", Some("a"), -7000),
+            ("Ada <<a@x>> 5 +0000", "Ada", None, 5000),
+            ("Ada <a@x 5 +0000", "Ada", Some("a@x 5 +0000"), 5000),
             ("Ada <a@x>", "Ada", Some("a@x"), 0),
             ("Ada <a@x> 9223372036854775807 +0000", "Ada", Some("a@x"), i64::MAX),
             ("Ada <a@x> 99999999999999999999 +0000", "Ada", Some("a@x"), 0),
@@ -161,7 +166,10 @@ mod tests {
             ("s\r\nt\n", "s", 0),
             ("GEMEL-CHANGE: x\n", "imported change", 1),
             ("s\n\nGEMEL-CHANGE: x\ngemel-intent: y\n", "s", 1),
-            ("s\n\nGEMEL-CHANGE: x\n\n", "s", 0),
+            ("\n\n", "imported change", 0),
+            ("\n\n\n", "", 0),
+            ("s\n\nGEMEL-CHANGE: x\n\n", "s", 1),
+            ("s\n\nGEMEL-CHANGE: x\n\n\n", "s", 0),
             ("s\n\nGEMEL-CHANGE: x\nother: y\n", "s", 0),
         ] {
             let found = facts(&format!("author A <a> 1 +0000\n\n{message}"));

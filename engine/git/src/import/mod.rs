@@ -14,6 +14,7 @@ mod publish;
 mod row;
 mod seed;
 mod select;
+mod sketch;
 mod source;
 mod states;
 mod tree;

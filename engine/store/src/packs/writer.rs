@@ -305,8 +305,8 @@ impl<'s> Writer<'s> {
         self.with_session(false, |session| {
             let Some(ordinal) = session.admit(&id, plain_len) else { return Ok(false) };
             let codes = with_length(&session.op_codes(ordinal, keys, ops));
+            session.foreign_bases |= session.depth_of(&base).is_none();
             let base = session.code(base.as_bytes());
-            session.foreign_bases = true;
             let method = Method::Delta { base, depth: depth + 1 };
             session.put_object(
                 ordinal,
