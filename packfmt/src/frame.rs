@@ -20,7 +20,7 @@ const _: () = assert!(HEADER_LEN == 20);
 /// Most plain bytes one frame may hold; larger objects are chunked.
 pub const MAX_FRAME_PLAIN: u64 = 8 << 20;
 /// Longest chain of bases a reader follows.
-pub const MAX_DEPTH: u8 = 64;
+pub const MAX_DEPTH: u8 = 96;
 /// Largest frame offset an index can hold.
 pub const MAX_OFFSET: u64 = 1 << 36;
 

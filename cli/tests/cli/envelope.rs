@@ -26,6 +26,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&["name", "C1", "first"], "name"),
     (&["fsck"], "fsck"),
     (&["gc", "--dry-run"], "gc"),
+    (&["repack", "--dry-run"], "repack"),
     (&["completions", "bash"], "completions"),
     (&["man", "DIR/man"], "man"),
 ];

@@ -15,6 +15,7 @@ const HUMAN: &[&[&str]] = &[
     &["fsck"],
     &["refs"],
     &["gc", "--dry-run"],
+    &["repack", "--dry-run"],
 ];
 
 #[test]
