@@ -278,9 +278,10 @@ fn beside_readers_and_writers() {
                     let store = open(dir);
                     let mut history = History::new(3 + n);
                     let mut step = 100 * (n + 1);
-                    while !stop.load(Ordering::Relaxed) {
+                    while !stop.load(Ordering::Relaxed) && step % 100 < 60 {
                         commit(&store, &history.step(step));
                         step += 1;
+                        std::thread::sleep(std::time::Duration::from_millis(5));
                     }
                     history.written
                 })
@@ -288,7 +289,9 @@ fn beside_readers_and_writers() {
             .collect();
         let mut packs = 0;
         for _ in 0..15 {
-            packs += repack(&open(dir.path())).packs;
+            let store = open(dir.path());
+            let plan = store.plan_repack(&RepackOptions { level: Some(1) }).unwrap();
+            packs += store.repack(&plan, 7, &|_, _| {}).unwrap().packs;
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
         stop.store(true, Ordering::Relaxed);
