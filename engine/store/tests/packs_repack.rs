@@ -243,7 +243,7 @@ fn damage_stops_a_repack_before_anything_is_removed() {
         Ok(facts) => assert_eq!((facts.packs, facts.left.len()), (0, 1), "{facts:?}"),
         Err(other) => panic!("{other}"),
     }
-    assert_eq!(packs(dir.path()), [pack.clone()]);
+    assert_eq!(packs(dir.path()), std::slice::from_ref(&pack));
     assert!(std::fs::read(&pack).unwrap() == bytes);
     assert!(store.remove_leftovers().unwrap().is_empty());
 }
@@ -254,7 +254,7 @@ fn beside_readers_and_writers() {
     let mut history = History::new(6);
     (0..4).for_each(|step| commit(&store, &history.step(step)));
     let large = blob(&lines(1, 200_000).join("\n").into_bytes(), None);
-    commit(&store, &[large.clone()]);
+    commit(&store, std::slice::from_ref(&large));
     let stop = AtomicBool::new(false);
     let known = history.written.clone();
     let made = std::thread::scope(|scope| {

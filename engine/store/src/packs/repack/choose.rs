@@ -104,6 +104,9 @@ impl Base {
     }
 }
 
+/// Bytes of a difference, what it is taken to, its key operations and its payload.
+type Candidate = (usize, (Arc<Base>, Place), Vec<KeyOp>, Vec<u8>);
+
 /// The best form of `piece` among its differences to `candidates` and compression alone.
 pub(super) fn choose(
     piece: &Piece,
@@ -111,7 +114,7 @@ pub(super) fn choose(
     level: Level,
     dictionary: Option<&Dictionary>,
 ) -> Form {
-    let mut best: Option<(usize, (Arc<Base>, Place), Vec<KeyOp>, Vec<u8>)> = None;
+    let mut best: Option<Candidate> = None;
     let mut tried: Vec<Gid> = Vec::new();
     for (base, place) in candidates.iter().filter_map(Base::effective) {
         let (long, short) = (base.piece.form.len(), piece.form.len());
