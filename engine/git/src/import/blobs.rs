@@ -5,7 +5,8 @@ use super::ids::Made;
 use super::select::Commit;
 use super::source::{Reader, Source};
 use super::keep::Kept;
-use super::row::{Newest, Row};
+use super::family::{Family, families};
+use super::row::{Newest, Step};
 use super::ImportOptions;
 use crate::object::ObjectKind;
 use crate::{GitError, Result};
@@ -13,7 +14,7 @@ use gemel_object::{Limits, blob_envelope};
 use gemel_repo::facts::Progress;
 use gemel_store::{Prepared, Writer};
 use rayon::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 /// What the files of a run need.
 pub(crate) struct Blobs<'a> {
@@ -25,29 +26,11 @@ pub(crate) struct Blobs<'a> {
     pub(crate) progress: &'a dyn Progress,
 }
 
-/// Paths that one thread takes at a time.
-const PATHS_AT_ONCE: usize = 64;
-
-/// The files by path, newest first; paths that end alike stand together, and come in portions.
-fn rows(found: &Found) -> Vec<Vec<Vec<BlobUse>>> {
-    let mut by_path: BTreeMap<u32, Vec<BlobUse>> = BTreeMap::new();
-    for seen in &found.blobs {
-        by_path.entry(seen.path).or_default().push(*seen);
-    }
-    let mut chains: Vec<(Vec<&str>, Vec<BlobUse>)> =
-        by_path.into_iter().map(|(path, chain)| (found.paths.text(path).rsplit('/').collect(), chain)).collect();
-    chains.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-    let mut rows: Vec<Vec<Vec<BlobUse>>> = Vec::new();
-    let mut last = None;
-    for (path, chain) in chains {
-        let name = path.first().copied();
-        match rows.last_mut() {
-            Some(row) if last == name && row.len() < PATHS_AT_ONCE => row.push(chain),
-            _ => rows.push(vec![chain]),
-        }
-        last = name;
-    }
-    rows
+/// A held version; the last to ask for it gets it whole.
+fn take(held: &mut HashMap<u32, (Step, u32)>, place: u32) -> Option<Step> {
+    let (_, left) = held.get_mut(&place)?;
+    *left -= 1;
+    if *left == 0 { held.remove(&place).map(|(step, _)| step) } else { held.get(&place).map(|(step, _)| step.clone()) }
 }
 
 /// A file that no state holds.
@@ -64,10 +47,9 @@ impl Blobs<'_> {
     /// # Errors
     /// `Missing`, `Damaged`, `Oversize`; those of the store.
     pub(crate) fn write(&self, found: &mut Found, kept: &mut Kept) -> Result<Vec<LostFile>> {
-        let rows = rows(found);
-        let done: Vec<Vec<(u32, Made, Option<LostFile>)>> = rows
+        let done: Vec<Vec<(u32, Made, Option<LostFile>)>> = families(found)
             .par_iter()
-            .map_init(|| self.source.reader(), |reader, chains| self.alike(found, reader, chains))
+            .map_init(|| self.source.reader(), |reader, portion| self.portion(found, reader, portion))
             .collect::<Result<_>>()?;
         let mut lost = Vec::new();
         for (blob, made, file) in done.into_iter().flatten() {
@@ -82,26 +64,31 @@ impl Blobs<'_> {
         Ok(lost)
     }
 
-    /// Writes the versions of several paths that end in the same name.
-    fn alike(
+    /// Writes families whose newest paths end in the same name.
+    fn portion(
         &self,
         found: &Found,
         reader: &mut Reader,
-        chains: &[Vec<BlobUse>],
+        portion: &[Family],
     ) -> Result<Vec<(u32, Made, Option<LostFile>)>> {
         let (mut made, mut newest) = (Vec::new(), Newest::default());
-        for chain in chains {
-            let mut row: Option<Row> = None;
-            for seen in chain {
+        for family in portion {
+            // Versions that others are still to stand on, by their place.
+            let mut held: HashMap<u32, (Step, u32)> = HashMap::new();
+            for (place, member) in (0..).zip(family) {
                 self.progress.advance(1);
-                if found.ids.made(seen.blob) != Made::Nothing {
+                let base = member.base.and_then(|base| take(&mut held, base));
+                if found.ids.made(member.seen.blob) != Made::Nothing {
                     continue;
                 }
-                let Some(object) = self.read(found, reader, seen, &mut made)? else { continue };
-                made.push((seen.blob, Made::Object(object.id(), false), None));
-                match &mut row {
-                    Some(row) => row.put(self.writer, object)?,
-                    None => row = Some(newest.begin(self.writer, object)?),
+                let Some(object) = self.read(found, reader, &member.seen, &mut made)? else { continue };
+                made.push((member.seen.blob, Made::Object(object.id(), false), None));
+                let step = match base {
+                    Some(base) => base.next(self.writer, object)?,
+                    None => newest.begin(self.writer, object)?,
+                };
+                if member.standing > 0 {
+                    held.insert(place, (step, member.standing));
                 }
             }
         }

@@ -10,6 +10,7 @@ use crate::{GitError, Result};
 use gemel_object::{Gid, Mode};
 use gemel_repo::facts::Progress;
 use gix::ObjectId;
+use gix::hash::Kind;
 use gix::hashtable::{HashMap, HashSet};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
@@ -50,8 +51,9 @@ pub(crate) struct BlobUse {
 }
 
 /// Everything the selected commits hold.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Found {
+    pub(crate) format: Kind,
     pub(crate) ids: Ids,
     pub(crate) paths: Paths,
     /// By commit, in import order; each ascending by path.
@@ -70,6 +72,25 @@ pub(crate) struct Found {
     pub(crate) known_trees: HashMap<ObjectId, ObjectId>,
     /// Results of the changes of those commits.
     pub(crate) known_states: BTreeMap<Gid, Gid>,
+}
+
+impl Found {
+    /// Nothing found yet in a repository of that format.
+    pub(crate) fn new(format: Kind) -> Found {
+        Found {
+            format,
+            ids: Ids::default(),
+            paths: Paths::default(),
+            deltas: Vec::new(),
+            trees: Vec::new(),
+            blobs: Vec::new(),
+            unnamed: Vec::new(),
+            gitlinks: BTreeMap::new(),
+            lost: BTreeMap::new(),
+            known_trees: HashMap::default(),
+            known_states: BTreeMap::new(),
+        }
+    }
 }
 
 /// Compares every commit with its first parent.

@@ -7,6 +7,7 @@ mod blobs;
 mod changes;
 mod commit;
 mod discover;
+mod family;
 mod ids;
 mod keep;
 mod people;
@@ -135,7 +136,7 @@ pub fn import(repo: &Repo, options: &ImportOptions, progress: &dyn Progress) -> 
     bodies.flush()?;
     progress.end();
 
-    let mut found = Found::default();
+    let mut found = Found::new(source.kind);
     let total = Some(selection.commits.len() as u64);
     seed::seed(&source, store, &refs, &selection, &mut found)?;
     progress.begin(Stage::CompareCommits, total);

@@ -10,13 +10,37 @@ use std::sync::Arc;
 /// the oldest of a thousand is some fifty differences away, not a thousand.
 pub(crate) const SEGMENT: usize = 20;
 
-/// A run of versions, each on the one before it.
-#[derive(Default)]
-pub(crate) struct Row {
-    head: Option<Arc<Prepared>>,
-    last: Option<Arc<Prepared>>,
-    written: usize,
+/// A version that was written, and what the next ones stand on.
+#[derive(Clone)]
+pub(crate) struct Step {
+    last: Arc<Prepared>,
+    head: Arc<Prepared>,
+    since_head: usize,
 }
+
+impl Step {
+    fn first(object: Arc<Prepared>) -> Step {
+        Step { last: object.clone(), head: object, since_head: 0 }
+    }
+
+    /// Writes a version that follows this one.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(crate) fn next(&self, writer: &Writer<'_>, object: Prepared) -> Result<Step> {
+        let object = Arc::new(object);
+        if self.since_head + 1 == SEGMENT {
+            writer.put_on(&object, &[&self.head])?;
+            return Ok(Step::first(object));
+        }
+        writer.put_on(&object, &[&self.last, &self.head])?;
+        Ok(Step { last: object, head: self.head.clone(), since_head: self.since_head + 1 })
+    }
+}
+
+/// Versions of one thing, written one after the other.
+#[derive(Default)]
+pub(crate) struct Row(Option<Step>);
 
 impl Row {
     /// Writes the next version.
@@ -24,19 +48,13 @@ impl Row {
     /// # Errors
     /// Those of the store.
     pub(crate) fn put(&mut self, writer: &Writer<'_>, object: Prepared) -> Result<()> {
-        let at_head = self.written.is_multiple_of(SEGMENT);
-        let bases: Vec<&Prepared> = match at_head {
-            true => self.head.iter().map(Arc::as_ref).collect(),
-            false => self.last.iter().chain(&self.head).map(Arc::as_ref).collect(),
-        };
-        let object = Arc::new(object);
-        writer.put_on(&object, &bases)?;
-        self.written += 1;
-        if at_head {
-            (self.head, self.last) = (Some(object), None);
-        } else {
-            self.last = Some(object);
-        }
+        self.0 = Some(match &self.0 {
+            Some(step) => step.next(writer, object)?,
+            None => {
+                writer.put_on(&object, &[])?;
+                Step::first(Arc::new(object))
+            }
+        });
         Ok(())
     }
 }
@@ -55,11 +73,11 @@ pub(crate) struct Newest {
 }
 
 impl Newest {
-    /// Writes the newest version of a path, on another path's if one resembles it; the row goes on from there.
+    /// Writes the newest version of a path, on another path's if one resembles it; others go on from there.
     ///
     /// # Errors
     /// Those of the store.
-    pub(crate) fn begin(&mut self, writer: &Writer<'_>, object: Prepared) -> Result<Row> {
+    pub(crate) fn begin(&mut self, writer: &Writer<'_>, object: Prepared) -> Result<Step> {
         let object = Arc::new(object);
         let sketch = Sketch::of(object.bytes());
         let usable = self.seen.iter().filter(|(_, steps, _)| *steps < MAX_STEPS);
@@ -80,6 +98,6 @@ impl Newest {
                 self.seen.pop_front();
             }
         }
-        Ok(Row { head: Some(object), last: None, written: 1 })
+        Ok(Step::first(object))
     }
 }
