@@ -18,7 +18,7 @@ use gemel_store::vfs::Vfs;
 use gemel_store::vfs::real::RealDisk;
 use std::cell::OnceCell;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -71,12 +71,13 @@ impl Context<'_> {
         self.environment.current_dir.as_deref().ok_or_else(gone)
     }
 
-    /// `path` as seen from the directory the command was started in.
+    /// `path` as seen from the directory the command was started in, without `.` and `..`.
     ///
     /// # Errors
     /// As [`Context::current_dir`], for a relative path.
     pub(crate) fn absolute(&self, path: &Path) -> Result<PathBuf, CliError> {
-        if path.is_absolute() { Ok(path.to_owned()) } else { Ok(self.current_dir()?.join(path)) }
+        let path = if path.is_absolute() { path.to_owned() } else { self.current_dir()?.join(path) };
+        Ok(normal(&path))
     }
 
     /// Where long work reports: a bar on a terminal, nowhere else.
@@ -242,6 +243,26 @@ fn in_words(omitted: &Omitted) -> (String, bool) {
         }
         (class, reason) => (format!("omitted: {count} {class} ({reason})"), true),
     }
+}
+
+/// A path without `.` and `..`. What stands before a `..` is followed first when it is a link, as the system does.
+fn normal(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                if plain.is_symlink()
+                    && let Ok(followed) = plain.canonicalize()
+                {
+                    plain = followed;
+                }
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
 }
 
 /// Reports a usage error, or prints the help that was asked for.

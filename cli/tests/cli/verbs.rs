@@ -228,3 +228,27 @@ fn workspaces_are_listed_and_forgotten() {
     sandbox.ok(&["workspace", "remove", "agent", "--force"]);
     assert!(dir.join("a.txt").is_file());
 }
+
+#[test]
+fn directories_are_told_without_detours() {
+    let sandbox = Sandbox::with_changes();
+    let out = sandbox.scratch().join("out");
+    let result = sandbox.result(&["checkout", "S1", "--dir", "../out"]);
+    assert_eq!(result["dir"], out.to_str().expect("UTF-8"));
+    assert!(sandbox.ok(&["checkout", "S1", "--dir", "./../out/.", "--force"]).out.contains(" into "));
+    // The root is the root, however it is spelled: the default workspace moves along.
+    let result = sandbox.result(&["checkout", "S1", "--dir", "../repo"]);
+    assert_eq!(result["workspace"], "default");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_before_a_step_up_is_followed() {
+    let sandbox = Sandbox::with_changes();
+    std::fs::create_dir_all(sandbox.scratch().join("far/deep")).expect("a folder");
+    std::os::unix::fs::symlink("far/deep", sandbox.scratch().join("near")).expect("a link");
+    let result = sandbox.result(&["checkout", "S1", "--dir", "../near/../out"]);
+    let wanted = sandbox.scratch().canonicalize().expect("it exists").join("far/out");
+    assert_eq!(result["dir"], wanted.to_str().expect("UTF-8"));
+    assert!(wanted.join("a.txt").exists());
+}
