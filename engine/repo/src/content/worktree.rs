@@ -81,16 +81,9 @@ pub(crate) fn look(
     overlay: &Overlay<'_>,
     leftovers: bool,
 ) -> Result<(Scan, Gid)> {
-    let mut scan = scan(ScanRequest {
-        root: request.root,
-        recorded,
-        source: store,
-        cache: load(store, request.cache),
-        verify: request.verify,
-        store_dir: store.dir(),
-        limits: request.limits,
-        leftovers,
-    })?;
+    let WorktreeRequest { root, cache, verify, limits, .. } = *request;
+    let walk = ScanRequest { leftovers, ..walk(store, root, recorded, cache, verify, limits) };
+    let mut scan = scan(walk)?;
     settle(&mut scan, &AsRecorded)?;
     let pending = scan.pending();
     request.progress.begin(Stage::Capture, Some(pending));
@@ -99,6 +92,19 @@ pub(crate) fn look(
     read?;
     let root = build(&mut scan, overlay, request.limits)?;
     Ok((scan, root))
+}
+
+/// The walk of `root` beside the tree `recorded`, with what the stat cache named `cache` knows.
+pub(crate) fn walk<'a>(
+    store: &'a Store,
+    root: &'a Path,
+    recorded: Option<Gid>,
+    cache: Option<&str>,
+    verify: bool,
+    limits: &'a Limits,
+) -> ScanRequest<'a> {
+    let (cache, store_dir) = (load(store, cache), store.dir());
+    ScanRequest { root, recorded, source: store, cache, verify, store_dir, limits, leftovers: false }
 }
 
 /// A directory whose tree is the recorded one can be read from the store; others have to be made.
