@@ -62,7 +62,7 @@ fn changes_in_the_wrong_order() {
         &sandbox,
         &["change", "begin", "--intent", "I1", "--intent-summary", "x"],
         "INVALID_ARGUMENT",
-        "intent",
+        "--intent and --intent-summary exclude each other",
     );
     check(&sandbox, &["change", "begin", "--workspace", "a/b"], "INVALID_ARGUMENT", "invalid workspace name");
     sandbox.ok(&["change", "begin"]);
@@ -79,14 +79,19 @@ fn specs_that_cannot_be_meant() {
     let sandbox = Sandbox::with_changes();
     sandbox.ok(&["change", "begin"]);
     let finish = |flag: &'static str, spec: &'static str| ["change", "finish", flag, spec];
-    check(&sandbox, &finish("--claim", "|p"), "INVALID_ARGUMENT", "malformed spec");
+    check(
+        &sandbox,
+        &finish("--claim", "|p"),
+        "INVALID_ARGUMENT",
+        "malformed spec \"|p\" of --claim: the first field is empty; write SUBJECT|PREDICATE",
+    );
     check(&sandbox, &finish("--claim", "a|"), "INVALID_ARGUMENT", "claim predicate must be non-empty");
     check(&sandbox, &finish("--claim", "a|b|wish"), "INVALID_ARGUMENT", "wish");
     check(&sandbox, &finish("--claim", "a|b|other|evidence=7"), "INVALID_ARGUMENT", "7");
     check(&sandbox, &finish("--evidence", "a|perhaps"), "INVALID_ARGUMENT", "perhaps");
     check(&sandbox, &finish("--evidence", "a|pass|test_result|x=1"), "INVALID_ARGUMENT", "x");
     check(&sandbox, &finish("--residual", "a|huge"), "INVALID_ARGUMENT", "huge");
-    check(&sandbox, &finish("--residual", "a|low|other||e"), "INVALID_ARGUMENT", "malformed spec");
+    check(&sandbox, &finish("--residual", "a|low|other||e"), "INVALID_ARGUMENT", "of --residual: 5 fields");
     check(&sandbox, &finish("--instruction-digest", "abcd"), "INVALID_ARGUMENT", "64");
     check(&sandbox, &finish("--disclosure", "SECRET"), "INVALID_ARGUMENT", "SECRET");
     // Nothing was recorded and the change is still in progress.

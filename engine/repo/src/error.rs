@@ -1,6 +1,8 @@
 //! What can go wrong above the store: each variant names the argument or the object, and has a stable code.
 
 use crate::content::ContentError;
+use crate::history::DEFAULT_WORKSPACE;
+use crate::names::Kind;
 use gemel_object::{Family, Gid, ObjectError};
 use gemel_store::StoreError;
 use std::path::PathBuf;
@@ -64,7 +66,7 @@ pub enum RepoError {
         reason: String,
     },
     /// The enclosing Git repository tracks files of the store.
-    #[error("refusing {}: the enclosing Git index tracks {tracked:?} (only .gitignore and exchange/ may be)", path.display())]
+    #[error("refusing {}: the enclosing Git index tracks {tracked:?} (only .gitignore and exchange/ may be); take it out with `git rm --cached`", path.display())]
     TrackedStore {
         /// The `.gemel` directory.
         path: PathBuf,
@@ -110,7 +112,7 @@ pub enum RepoError {
         allowed: &'static [&'static str],
     },
     /// A name in use for something else.
-    #[error("name {name:?} already stands for {existing}")]
+    #[error("name {name:?} already stands for {existing}; choose another{}", if is_label(name) { ", or move it with --force" } else { "" })]
     NameTaken {
         /// Full ref name.
         name: String,
@@ -118,25 +120,25 @@ pub enum RepoError {
         existing: Gid,
     },
     /// Text that is no workspace name.
-    #[error("invalid workspace name: {name:?}")]
+    #[error("invalid workspace name {name:?}: one part of a path, not empty, without control characters")]
     WorkspaceName {
         /// The text.
         name: String,
     },
     /// A workspace without any record.
-    #[error("no such workspace: {name:?}")]
+    #[error("no such workspace: {name:?}; `gemel workspace list` shows those there are")]
     NoWorkspace {
         /// The name.
         name: String,
     },
     /// A second `change begin` in one workspace.
-    #[error("a change is already in progress (run `gemel change finish`)")]
+    #[error("a change is already in progress{} (run `gemel change finish`)", in_workspace(workspace))]
     AlreadyPending {
         /// The workspace.
         workspace: String,
     },
     /// `change finish` or `change abort` without a begin.
-    #[error("no change in progress (run `gemel change begin`)")]
+    #[error("no change in progress{} (run `gemel change begin`)", in_workspace(workspace))]
     NothingPending {
         /// The workspace.
         workspace: String,
@@ -158,21 +160,25 @@ pub enum RepoError {
         detail: String,
     },
     /// A `--claim`, `--evidence` or `--residual` text that does not read.
-    #[error("invalid: malformed spec {spec:?}: {detail}")]
+    #[error("invalid: malformed spec {spec:?} of {flag}: {detail}; write {form}")]
     MalformedSpec {
+        /// The flag.
+        flag: &'static str,
+        /// How its text is written.
+        form: &'static str,
         /// The text.
         spec: String,
         /// What is wrong.
         detail: String,
     },
     /// A claim that claims nothing (FAM-12).
-    #[error("object error: claim predicate must be non-empty (in {spec:?})")]
+    #[error("object error: claim predicate must be non-empty (in --claim {spec:?}; write SUBJECT|PREDICATE)")]
     EmptyPredicate {
         /// The text.
         spec: String,
     },
     /// An argument refused for another reason, told in full.
-    #[error("invalid: {detail}")]
+    #[error("{detail}")]
     Invalid {
         /// What is wrong, naming the argument.
         detail: String,
@@ -180,7 +186,7 @@ pub enum RepoError {
         ids: Vec<Gid>,
     },
     /// An object that breaks a rule of its family: a text too long, too many references.
-    #[error("object error: {}: {source}", family.name())]
+    #[error("object error: cannot make the {}: {source}", family.name())]
     Object {
         /// Family of the object.
         family: Family,
@@ -188,7 +194,7 @@ pub enum RepoError {
         source: ObjectError,
     },
     /// A cursor that is none.
-    #[error("invalid cursor {cursor:?}: {detail}")]
+    #[error("invalid cursor {cursor:?}: {detail}; ask without --cursor to start over")]
     Cursor {
         /// The text.
         cursor: String,
@@ -232,6 +238,16 @@ impl From<ContentError> for RepoError {
 
 fn did_you_mean(suggestions: &[String]) -> String {
     if suggestions.is_empty() { String::new() } else { format!("; did you mean {}?", suggestions.join(", ")) }
+}
+
+/// Only names that carry no number may move (workflow, section 1).
+fn is_label(name: &str) -> bool {
+    Kind::of_name(name).is_none()
+}
+
+/// Which workspace, unless it is the one that needs no name.
+fn in_workspace(name: &str) -> String {
+    if name == DEFAULT_WORKSPACE { String::new() } else { format!(" in workspace {name:?}") }
 }
 
 fn list(ids: &[Gid]) -> String {

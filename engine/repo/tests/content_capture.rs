@@ -244,7 +244,10 @@ fn what_no_tree_can_hold_is_an_error_naming_the_path() {
     )
     .unwrap();
     let error = work.capture_with(|_| {}).unwrap_err();
-    assert_eq!(error.to_string(), "unsupported: d/pipe: special file type");
+    assert_eq!(
+        error.to_string(),
+        "unsupported: d/pipe: special file type (socket, pipe or device); remove it or have it ignored"
+    );
     // Also after the cache has seen the directory.
     work.status();
     assert!(work.capture_with(|_| {}).is_err());

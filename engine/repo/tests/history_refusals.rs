@@ -9,6 +9,8 @@
 
 mod history_support;
 
+use gemel_object::families::{NewConfig, NewConfigLimits};
+use gemel_object::{ExecutionPolicy, Limits};
 use gemel_repo::facts::Silent;
 use gemel_repo::history::{
     self, BeginOptions, DiffOptions, FinishOptions, NameOptions, SnapshotOptions, name_set, workspace_remove,
@@ -238,4 +240,50 @@ fn corrupt_pending_record() {
     let aborted = history::abort(&life.repo, None, 0).unwrap();
     assert_eq!((aborted.workspace.as_str(), aborted.intent), ("default", None));
     life.begin(BeginOptions::default());
+}
+
+/// A change over more files than an object may refer to is refused, and the refusal names a way that works.
+#[test]
+fn a_change_over_too_many_files() {
+    let life = Life::new();
+    let limits = NewConfigLimits {
+        max_object_bytes: Some(1 << 20),
+        max_record_depth: Some(64),
+        max_array_elements: Some(1000),
+        max_refs_per_object: Some(20),
+        max_string_bytes: Some(1 << 20),
+        ..NewConfigLimits::default()
+    };
+    let config = NewConfig {
+        previous: life.target("refs/config"),
+        limits: Some(limits),
+        execution_policy: Some(ExecutionPolicy::NeverAutoExecute),
+        ..NewConfig::default()
+    };
+    let config = config.encode(&Limits::DEFAULT).unwrap();
+    let writer = life.repo.store().writer().unwrap();
+    writer.put(gemel_store::NewObject { id: config.id, bytes: config.bytes, base: None }).unwrap();
+    writer.commit().unwrap();
+    let mut transaction = life.repo.store().transaction().unwrap();
+    transaction.set("refs/config", config.id);
+    transaction.commit("test", 0).unwrap();
+    for n in 0..30 {
+        life.write(&format!("d{}/f{n}", n % 3), &n.to_string());
+    }
+    life.begin(BeginOptions::default());
+    let before = life.all_refs();
+    for dry_run in [true, false] {
+        let error = life.try_finish(FinishOptions { dry_run, ..FinishOptions::default() }).unwrap_err();
+        assert_eq!(error.code(), Code::LimitExceeded);
+        let text = error.to_string();
+        for part in ["a change with 30 operations", "`gemel snapshot`", "exceeds the limit of 20"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+    assert_eq!(life.all_refs(), before);
+    history::abort(&life.repo, None, life.now()).unwrap();
+    life.snapshot();
+    life.write("d0/f0", "changed");
+    life.begin(BeginOptions::default());
+    assert_eq!(life.finish(FinishOptions::default()).operations.len(), 1);
 }

@@ -10,13 +10,13 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum ContentError {
     /// A socket, pipe or device where content is expected.
-    #[error("unsupported: {path}: special file type")]
+    #[error("unsupported: {path}: special file type (socket, pipe or device); remove it or have it ignored")]
     SpecialFile {
         /// The path, escaped where it is no text.
         path: String,
     },
     /// A name that no tree can hold.
-    #[error("object error: invalid tree entry name {path:?}: {reason}")]
+    #[error("object error: invalid tree entry name {path:?}: {reason}; rename it or have it ignored")]
     InvalidName {
         /// The path, escaped where it is no text.
         path: String,
@@ -77,13 +77,16 @@ pub enum ContentError {
         path: PathBuf,
     },
     /// Names that the target's file system takes for one.
-    #[error("invalid: names that collide on this file system: {}", shorten(paths))]
+    #[error(
+        "invalid: names that are one and the same on this file system: {}; check out on another one",
+        shorten(paths)
+    )]
     Collision {
         /// The paths, ascending.
         paths: Vec<String>,
     },
     /// A link target that no link can have.
-    #[error("invalid: {path}: stored link target {reason}")]
+    #[error("invalid: {path}: its stored link target {reason}, so it cannot be written")]
     LinkTarget {
         /// The path of the link.
         path: String,

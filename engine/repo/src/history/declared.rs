@@ -53,7 +53,7 @@ impl Specs {
                 },
             ) {
                 Some(at) => Err(RepoError::invalid(format!(
-                    "{what} {at} is out of range: this command declares {len}"
+                    "{what} {at} is out of range: this command declares {len}, counted from 0"
                 ))),
                 None => Ok(()),
             };
@@ -128,10 +128,9 @@ impl DeclareContext<'_> {
     fn target(&self, target: &Target, family: Family, own: &[Gid]) -> Result<Gid> {
         match target {
             Target::Name(text) => self.name(text, Accept::only(family)),
-            Target::Index(at) => own
-                .get(*at)
-                .copied()
-                .ok_or_else(|| RepoError::invalid(format!("{} {at} is out of range", family.name()))),
+            Target::Index(at) => own.get(*at).copied().ok_or_else(|| {
+                RepoError::invalid(format!("{} {at} is out of range; positions count from 0", family.name()))
+            }),
         }
     }
 

@@ -81,12 +81,23 @@ pub(crate) struct ResidualSpec {
     pub(crate) recurs: Vec<String>,
 }
 
+/// A flag and how its text is written.
+#[derive(Clone, Copy, Debug)]
+struct Form {
+    flag: &'static str,
+    form: &'static str,
+}
+
+const CLAIM: Form = Form { flag: "--claim", form: "SUBJECT|PREDICATE[|KIND[|KEY=VALUE;…]]" };
+const EVIDENCE: Form = Form { flag: "--evidence", form: "SUBJECT[|OUTCOME[|KIND[|KEY=VALUE;…]]]" };
+const RESIDUAL: Form = Form { flag: "--residual", form: "SUMMARY[|SEVERITY[|CLASS[|KEY=VALUE;…]]]" };
+
 /// Reads a `--claim`.
 ///
 /// # Errors
 /// `MalformedSpec`, `EmptyPredicate`, `EnumValue`.
 pub(crate) fn claim(spec: &str) -> Result<ClaimSpec> {
-    let parts = Parts::of(spec)?;
+    let parts = Parts::of(CLAIM, spec)?;
     if parts.field(1).is_empty() {
         return Err(RepoError::EmptyPredicate { spec: spec.to_owned() });
     }
@@ -114,7 +125,7 @@ pub(crate) fn claim(spec: &str) -> Result<ClaimSpec> {
 /// # Errors
 /// `MalformedSpec`, `EnumValue`.
 pub(crate) fn evidence(spec: &str) -> Result<EvidenceSpec> {
-    let parts = Parts::of(spec)?;
+    let parts = Parts::of(EVIDENCE, spec)?;
     let stated = parts.field(1);
     let outcome = match stated {
         "" => EvidenceOutcome::Inconclusive,
@@ -129,7 +140,7 @@ pub(crate) fn evidence(spec: &str) -> Result<EvidenceSpec> {
     };
     let known = ["state", "env", "command", "exit", "counts", "tool", "detail", "replayable"];
     let mut pairs = parts.pairs(&known)?;
-    let bad = |detail: String| malformed(spec, detail);
+    let bad = |detail: String| malformed(EVIDENCE, spec, detail);
     Ok(EvidenceSpec {
         subject: parts.field(0).to_owned(),
         outcome,
@@ -163,7 +174,7 @@ pub(crate) fn evidence(spec: &str) -> Result<EvidenceSpec> {
 /// # Errors
 /// `MalformedSpec`, `EnumValue`.
 pub(crate) fn residual(spec: &str) -> Result<ResidualSpec> {
-    let parts = Parts::of(spec)?;
+    let parts = Parts::of(RESIDUAL, spec)?;
     let severity = match parts.field(1) {
         "" => ResidualSeverity::Medium,
         text => ResidualSeverity::from_text(text)
@@ -192,8 +203,8 @@ fn unknown(field: &'static str, value: &str, allowed: &'static [&'static str]) -
     RepoError::EnumValue { field, value: value.to_owned(), allowed }
 }
 
-fn malformed(spec: &str, detail: impl Into<String>) -> RepoError {
-    RepoError::MalformedSpec { spec: spec.to_owned(), detail: detail.into() }
+fn malformed(Form { flag, form }: Form, spec: &str, detail: impl Into<String>) -> RepoError {
+    RepoError::MalformedSpec { flag, form, spec: spec.to_owned(), detail: detail.into() }
 }
 
 fn targets(texts: Vec<String>) -> Vec<Target> {
@@ -236,23 +247,24 @@ fn tool(text: &str) -> Result<(String, String), String> {
 
 /// The fields of a spec: three without escapes, the fourth as it was written.
 struct Parts<'a> {
+    form: Form,
     spec: &'a str,
     fields: [String; 3],
     fourth: &'a str,
 }
 
 impl<'a> Parts<'a> {
-    fn of(spec: &'a str) -> Result<Parts<'a>> {
+    fn of(form: Form, spec: &'a str) -> Result<Parts<'a>> {
         let raw = split(spec, '|');
         if raw.len() > 4 {
-            return Err(malformed(spec, format!("{} fields, at most 4 are read", raw.len())));
+            return Err(malformed(form, spec, format!("{} fields, at most 4 are read", raw.len())));
         }
         let field = |n: usize| raw.get(n).map(|text| unescape(text)).unwrap_or_default();
         let fields = [field(0), field(1), field(2)];
         if fields[0].is_empty() {
-            return Err(malformed(spec, "the first field is empty"));
+            return Err(malformed(form, spec, "the first field is empty"));
         }
-        Ok(Parts { spec, fields, fourth: raw.get(3).copied().unwrap_or_default() })
+        Ok(Parts { form, spec, fields, fourth: raw.get(3).copied().unwrap_or_default() })
     }
 
     fn field(&self, n: usize) -> &str {
@@ -260,23 +272,24 @@ impl<'a> Parts<'a> {
     }
 
     fn pairs(&self, known: &[&'static str]) -> Result<Pairs<'a>> {
-        let mut pairs = Pairs { spec: self.spec, values: Vec::new() };
+        let mut pairs = Pairs { form: self.form, spec: self.spec, values: Vec::new() };
         for pair in split(self.fourth, ';') {
             if pair.is_empty() {
                 continue;
             }
             let (key, value) = pair
                 .split_once('=')
-                .ok_or_else(|| malformed(self.spec, format!("{pair:?} is not key=value")))?;
+                .ok_or_else(|| malformed(self.form, self.spec, format!("{pair:?} is not key=value")))?;
             let Some(key) = known.iter().find(|k| **k == key.trim()) else {
                 let keys = known.join(", ");
                 return Err(malformed(
+                    self.form,
                     self.spec,
                     format!("unknown key {:?} (expected one of {keys})", key.trim()),
                 ));
             };
             if pairs.values.iter().any(|(k, _)| k == key) {
-                return Err(malformed(self.spec, format!("key {key} twice")));
+                return Err(malformed(self.form, self.spec, format!("key {key} twice")));
             }
             pairs.values.push((key, value));
         }
@@ -286,6 +299,7 @@ impl<'a> Parts<'a> {
 
 /// The pairs of a fourth field, values as they were written.
 struct Pairs<'a> {
+    form: Form,
     spec: &'a str,
     values: Vec<(&'static str, &'a str)>,
 }
@@ -294,7 +308,7 @@ impl Pairs<'_> {
     fn one(&mut self, key: &str) -> Result<Option<String>> {
         let Some((key, value)) = self.values.iter().find(|(k, _)| *k == key) else { return Ok(None) };
         match unescape(value) {
-            value if value.is_empty() => Err(malformed(self.spec, format!("{key} has no value"))),
+            value if value.is_empty() => Err(malformed(self.form, self.spec, format!("{key} has no value"))),
             value => Ok(Some(value)),
         }
     }
@@ -303,7 +317,7 @@ impl Pairs<'_> {
         let Some((key, value)) = self.values.iter().find(|(k, _)| *k == key) else { return Ok(Vec::new()) };
         let items: Vec<String> = split(value, ',').into_iter().map(unescape).collect();
         if items.iter().any(String::is_empty) {
-            return Err(malformed(self.spec, format!("{key} has an empty entry")));
+            return Err(malformed(self.form, self.spec, format!("{key} has an empty entry")));
         }
         Ok(items)
     }
@@ -380,7 +394,7 @@ mod tests {
         check_claim("a|b|kind", "INVALID_ARGUMENT invalid claim kind \"kind\"");
         check_claim(
             "a|b|other|x=1",
-            "INVALID_ARGUMENT invalid: malformed spec \"a|b|other|x=1\": unknown key \"x\"",
+            "INVALID_ARGUMENT invalid: malformed spec \"a|b|other|x=1\" of --claim: unknown key \"x\"",
         );
         check_claim("a|b|other|scope", "INVALID_ARGUMENT invalid: malformed spec");
         check_claim("a|b|other|scope=", "INVALID_ARGUMENT invalid: malformed spec");

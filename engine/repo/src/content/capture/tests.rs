@@ -243,5 +243,8 @@ fn a_pipe_put_in_place_of_a_file_is_not_waited_for() {
         let _ = fs::remove_file(root.join("f"));
         let _ = mknodat(CWD, root.join("f"), FileType::Fifo, Mode::from_raw_mode(0o600), 0);
     });
-    assert_eq!(error.unwrap_err().to_string(), "unsupported: f: special file type");
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "unsupported: f: special file type (socket, pipe or device); remove it or have it ignored"
+    );
 }

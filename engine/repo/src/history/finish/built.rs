@@ -144,8 +144,8 @@ fn too_much(source: ObjectError, operations: usize) -> RepoError {
     match source {
         ObjectError::RefCountExceeded { max, found } => RepoError::Limit {
             what: format!(
-                "references of a change with {operations} operations (record the files with `gemel snapshot` first, \
-                 then begin the change from there)"
+                "references of a change with {operations} operations (`gemel change abort`, record the files with \
+                 `gemel snapshot`, then begin the change from there)"
             ),
             found,
             limit: max,
