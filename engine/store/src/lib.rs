@@ -15,7 +15,7 @@ pub mod vfs;
 pub use error::StoreError;
 pub use packs::repack::{LeftPack, PlannedPack, RepackFacts, RepackOptions, RepackPlan};
 pub use packs::verify::{Depth, Finding, FindingKind, VerifyReport, Visit};
-pub use packs::{NewObject, Prepared, WriteReport, Writer};
+pub use packs::{Bulk, BulkObject, BulkReader, NewObject, Prepared, WriteReport, Writer};
 pub use refs::{RefValue, Refs, Transaction};
 pub use store::Store;
 

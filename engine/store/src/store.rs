@@ -1,6 +1,6 @@
 //! The store: one `.gemel` directory with its packs, refs and caches.
 
-use crate::packs::{PACK_SUFFIX, PackSet, Settled, Writer, maintain, pack_path, recorded};
+use crate::packs::{Bulk, PACK_SUFFIX, PackSet, Settled, Writer, maintain, pack_path, recorded};
 use crate::vfs::{FileBytes, Vfs};
 use crate::{Refs, Result, StoreError, Transaction, refs};
 use crate::{create, layout};
@@ -199,6 +199,14 @@ impl Store {
     /// `NotFound`, `PackBehind`, `CorruptObject`, `CorruptFile`, `Io`.
     pub fn read(&self, id: &Gid) -> Result<Vec<u8>> {
         self.demand(|set| set.read(id))
+    }
+
+    /// Finds many objects, to be read in the order in which they lie.
+    ///
+    /// # Errors
+    /// As [`Store::read`] for one that is not stored.
+    pub fn bulk(&self, ids: &[Gid]) -> Result<Bulk> {
+        Bulk::new(self, self.fresh_set()?, ids)
     }
 
     /// Whether an object is stored.

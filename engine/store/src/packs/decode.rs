@@ -32,12 +32,23 @@ impl Piece {
     pub(crate) fn envelope(self) -> Result<Vec<u8>, FormatError> {
         match self.keys {
             None => Ok(self.form),
-            Some(keys) => {
-                let mut out = Vec::new();
-                cut::splice(&self.form, &keys, &mut out)?;
-                Ok(out)
-            }
+            Some(_) => self.splice(),
         }
+    }
+
+    /// The envelope, made beside the piece.
+    ///
+    /// # Errors
+    /// As [`Piece::envelope`].
+    pub(crate) fn splice(&self) -> Result<Vec<u8>, FormatError> {
+        let mut out = Vec::new();
+        cut::splice(&self.form, self.keys.as_deref().unwrap_or_default(), &mut out)?;
+        Ok(out)
+    }
+
+    /// About how many bytes of memory it takes.
+    pub(crate) fn weight(&self) -> usize {
+        self.form.len() + self.keys.as_ref().map_or(0, |keys| keys.len() * KEY_LEN)
     }
 }
 
@@ -130,7 +141,11 @@ pub(crate) fn depth_at(pack: &Pack, place: Place) -> u8 {
     }
 }
 
-fn base_of<'p>(set: &'p PackSet, pack: &'p Pack, base: RefCode) -> Result<(&'p Pack, Place), FormatError> {
+pub(super) fn base_of<'p>(
+    set: &'p PackSet,
+    pack: &'p Pack,
+    base: RefCode,
+) -> Result<(&'p Pack, Place), FormatError> {
     let missing = || FormatError::Unknown { what: "base of a delta", found: u64::from(number_of(base)) };
     match base {
         RefCode::Local(ordinal) => {
@@ -149,7 +164,7 @@ fn number_of(code: RefCode) -> u32 {
     }
 }
 
-fn single(pack: &Pack, frame: &Frame<'_>) -> Result<Piece, FormatError> {
+pub(super) fn single(pack: &Pack, frame: &Frame<'_>) -> Result<Piece, FormatError> {
     let mut reader = Reader::new(frame.payload);
     let codes = match frame.kind {
         Kind::Cut { ordinal } => {
@@ -186,7 +201,7 @@ fn key_of(pack: &Pack, code: RefCode) -> Result<Key, FormatError> {
     pack.key_of(code).filter(|key| *key != [0; KEY_LEN]).ok_or_else(unknown)
 }
 
-fn apply(pack: &Pack, frame: &Frame<'_>, base: &Piece) -> Result<Piece, FormatError> {
+pub(super) fn apply(pack: &Pack, frame: &Frame<'_>, base: &Piece) -> Result<Piece, FormatError> {
     let mut reader = Reader::new(frame.payload);
     let keys = match (frame.kind, &base.keys) {
         (Kind::Cut { ordinal }, Some(base_keys)) => {
@@ -226,7 +241,7 @@ fn apply_ops(pack: &Pack, ordinal: u32, base: &[Key], ops: &[u8]) -> Result<Vec<
     Ok(keys)
 }
 
-fn chunks<'p>(pack: &'p Pack, frame: &Frame<'p>) -> Result<Found<'p>, FormatError> {
+pub(super) fn chunks<'p>(pack: &'p Pack, frame: &Frame<'p>) -> Result<Found<'p>, FormatError> {
     frame.check()?;
     let offsets = large::read(frame.offset, frame.payload)?;
     let chunks = offsets.into_iter().map(|at| pack.frame(at)).collect::<Result<Vec<_>, _>>()?;
@@ -237,7 +252,7 @@ fn chunks<'p>(pack: &'p Pack, frame: &Frame<'p>) -> Result<Found<'p>, FormatErro
     Ok(Found::Chunks(chunks, frame.plain_len))
 }
 
-fn member(pack: &Pack, frame: &Frame<'_>, slot: u16) -> Result<Piece, FormatError> {
+pub(super) fn member(pack: &Pack, frame: &Frame<'_>, slot: u16) -> Result<Piece, FormatError> {
     let group = group_at(pack, frame)?;
     let unknown = FormatError::Unknown { what: "group slot", found: u64::from(slot) };
     let (ordinal, codes, form) = group.member(usize::from(slot)).ok_or(unknown)?;
@@ -268,7 +283,7 @@ pub(crate) fn group_at(pack: &Pack, frame: &Frame<'_>) -> Result<Arc<Group>, For
     if let Some(group) = kept {
         return Ok(group);
     }
-    let group = Arc::new(Group::parse(plain(frame, frame.payload, Aid::Alone)?)?);
+    let group = Arc::new(Group::parse(&plain(frame, frame.payload, Aid::Alone)?)?);
     GROUPS.with_borrow_mut(|groups| {
         if groups.len() >= KEPT_GROUPS {
             groups.remove(0);

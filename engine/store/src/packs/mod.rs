@@ -1,5 +1,6 @@
 //! Packs on disk: finding, reading, writing and verifying objects (docs/STORAGE.md, "Packs").
 
+mod bulk;
 mod claim;
 mod decode;
 mod effort;
@@ -18,6 +19,7 @@ mod tail;
 pub(crate) mod verify;
 mod writer;
 
+pub use bulk::{Bulk, BulkObject, BulkReader};
 pub use given::Prepared;
 pub(crate) use set::{FIRST_PACK, PACK_SUFFIX, PackSet, pack_path};
 pub(crate) use settled::{Settled, recorded};
