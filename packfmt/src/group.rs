@@ -1,6 +1,7 @@
 //! Several small objects in one frame (docs/STORAGE.md, "Group"): metadata compresses well together. The plain
 //! bytes hold columns: count, ordinals, lengths of codes, lengths of forms, codes, forms.
 
+use crate::names::{self, Named};
 use crate::varint::{self, Reader, unzigzag, zigzag};
 use crate::{FormatError, Result};
 use std::ops::Range;
@@ -9,6 +10,12 @@ use std::ops::Range;
 pub const TARGET_BYTES: usize = 64 << 10;
 /// Most objects in a group, the range of the index's slot number.
 pub const MAX_OBJECTS: usize = 4096;
+
+/// Added to the count when names were cut out of the forms.
+const NAMED: u64 = 1 << 13;
+const _: () = assert!(MAX_OBJECTS < NAMED as usize);
+/// Most bytes of all forms together.
+const MAX_FORMS: usize = 16 << 20;
 
 /// A group being filled.
 #[derive(Clone, Debug, Default)]
@@ -57,7 +64,9 @@ impl GroupBuilder {
     /// The plain bytes.
     pub fn plain(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.codes.len() + self.forms.len() + self.members.len() * 5 + 4);
-        varint::put(&mut out, self.members.len() as u64);
+        let named = Named::cut(&self.forms);
+        let flag = if named.is_some() { NAMED } else { 0 };
+        varint::put(&mut out, self.members.len() as u64 + flag);
         let mut last = 0i64;
         for &(ordinal, ..) in &self.members {
             varint::put(&mut out, zigzag(i64::from(ordinal) - last));
@@ -66,7 +75,10 @@ impl GroupBuilder {
         self.members.iter().for_each(|m| varint::put(&mut out, m.1 as u64));
         self.members.iter().for_each(|m| varint::put(&mut out, m.2 as u64));
         out.extend_from_slice(&self.codes);
-        out.extend_from_slice(&self.forms);
+        match named {
+            Some(named) => named.put(&mut out),
+            None => out.extend_from_slice(&self.forms),
+        }
         out
     }
 }
@@ -74,7 +86,8 @@ impl GroupBuilder {
 /// A group read back.
 #[derive(Clone, Debug)]
 pub struct Group {
-    plain: Vec<u8>,
+    codes: Vec<u8>,
+    forms: Vec<u8>,
     members: Vec<(u32, Range<usize>, Range<usize>)>,
 }
 
@@ -83,9 +96,14 @@ impl Group {
     ///
     /// # Errors
     /// `Cut`, `TooLarge`, `Mismatch` when columns do not fit.
-    pub fn parse(plain: Vec<u8>) -> Result<Group> {
-        let mut reader = Reader::new(&plain);
-        let count = reader.uint_at_most("group count", MAX_OBJECTS as u64)? as usize;
+    pub fn parse(plain: &[u8]) -> Result<Group> {
+        let mut reader = Reader::new(plain);
+        let flagged = reader.uint_at_most("group count", MAX_OBJECTS as u64 | NAMED)?;
+        let (count, named) = ((flagged & !NAMED) as usize, flagged & NAMED != 0);
+        if count > MAX_OBJECTS {
+            let limit = MAX_OBJECTS as u64;
+            return Err(FormatError::TooLarge { what: "group count", found: count as u64, limit });
+        }
         let mut ordinals = Vec::with_capacity(count);
         let mut last = 0i64;
         for _ in 0..count {
@@ -96,31 +114,29 @@ impl Group {
                 limit: u64::from(u32::MAX),
             })?);
         }
-        let lengths = |reader: &mut Reader<'_>| -> Result<Vec<usize>> {
-            (0..count).map(|_| reader.len_within("group member")).collect()
+        let ranges = |reader: &mut Reader<'_>| -> Result<(Vec<Range<usize>>, usize)> {
+            let (mut ranges, mut at) = (Vec::with_capacity(count), 0usize);
+            for _ in 0..count {
+                let len = reader.uint_at_most("group member", (MAX_FORMS - at) as u64)? as usize;
+                ranges.push(at..at + len);
+                at += len;
+            }
+            Ok((ranges, at))
         };
-        let codes = lengths(&mut reader)?;
-        let forms = lengths(&mut reader)?;
-        let mut at = reader.position();
-        let mut ranges = |lengths: Vec<usize>| -> Vec<Range<usize>> {
-            lengths
-                .into_iter()
-                .map(|n| {
-                    at += n;
-                    at - n..at
-                })
-                .collect()
+        let (code_ranges, codes_len) = ranges(&mut reader)?;
+        let (form_ranges, forms_len) = ranges(&mut reader)?;
+        let codes = reader.take("group codes", codes_len)?.to_vec();
+        let forms = match named {
+            true => names::splice(&mut reader, forms_len)?,
+            false => reader.rest().to_vec(),
         };
-        let (codes, forms) = (ranges(codes), ranges(forms));
-        if at != plain.len() {
-            return Err(FormatError::Mismatch {
-                what: "group",
-                expected: at as u64,
-                found: plain.len() as u64,
-            });
+        if forms.len() != forms_len {
+            let (expected, found) = (forms_len as u64, forms.len() as u64);
+            return Err(FormatError::Mismatch { what: "group", expected, found });
         }
-        let members = ordinals.into_iter().zip(codes).zip(forms).map(|((o, c), f)| (o, c, f)).collect();
-        Ok(Group { plain, members })
+        let members =
+            ordinals.into_iter().zip(code_ranges).zip(form_ranges).map(|((o, c), f)| (o, c, f)).collect();
+        Ok(Group { codes, forms, members })
     }
 
     /// Number of members.
@@ -136,7 +152,7 @@ impl Group {
     /// Ordinal, reference codes and cut form of the member in `slot`.
     pub fn member(&self, slot: usize) -> Option<(u32, &[u8], &[u8])> {
         let (ordinal, codes, form) = self.members.get(slot)?;
-        Some((*ordinal, self.plain.get(codes.clone())?, self.plain.get(form.clone())?))
+        Some((*ordinal, self.codes.get(codes.clone())?, self.forms.get(form.clone())?))
     }
 }
 
@@ -146,18 +162,23 @@ mod tests {
 
     #[test]
     fn groups_round_trip_and_every_cut_is_refused() {
+        round_trip([(5, b"", b"form"), (9, b"codes", b""), (6, b"x", b"yy")]);
+        let name = b"tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+        round_trip([(5, b"", name), (9, b"codes", b""), (6, b"x", name)]);
+    }
+
+    fn round_trip(members: [(u32, &[u8], &[u8]); 3]) {
         let mut builder = GroupBuilder::default();
-        let members: [(u32, &[u8], &[u8]); 3] = [(5, b"", b"form"), (9, b"codes", b""), (6, b"x", b"yy")];
         members.iter().for_each(|&(o, c, f)| builder.push(o, c, f));
         let plain = builder.plain();
-        let group = Group::parse(plain.clone()).unwrap();
+        let group = Group::parse(&plain).unwrap();
         assert_eq!(group.len(), 3);
         for (slot, member) in members.iter().enumerate() {
             assert_eq!(group.member(slot), Some(*member));
         }
         assert_eq!(group.member(3), None);
         for cut in 0..plain.len() {
-            assert!(Group::parse(plain[..cut].to_vec()).is_err());
+            assert!(Group::parse(&plain[..cut]).is_err());
         }
     }
 }

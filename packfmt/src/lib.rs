@@ -13,6 +13,7 @@ pub mod group;
 pub mod index;
 pub mod large;
 pub mod mark;
+pub mod names;
 pub mod refcode;
 pub mod varint;
 

@@ -59,7 +59,7 @@ fn layouts(found: &Frame<'_>) {
     let plain = found.plain_size().unwrap_or(0).min(MOST);
     let mut out = Vec::new();
     let _ = codec::inflate(found.payload, codec::Aid::Alone, plain, &mut out);
-    if let Ok(group) = Group::parse(found.payload.to_vec()) {
+    if let Ok(group) = Group::parse(found.payload) {
         let held: usize =
             (0..group.len()).filter_map(|n| group.member(n)).map(|(_, c, f)| c.len() + f.len()).sum();
         assert!(held <= found.payload.len());

@@ -2,13 +2,16 @@
 
 use super::discover::{Delta, Found, Leaf};
 use super::ids::Made;
+use super::keep::RawObject;
 use super::people::People;
 use super::select::{Commit, Parent};
+use super::source::{Reader, Source};
+use crate::object::ObjectKind;
 use crate::{GitError, Result};
 use gemel_object::families::{
     Change, Mapping, NewChange, NewLoss, NewMapping, NewOperation, NewOperationResult, NewState,
 };
-use gemel_object::{Encoded, Family, Gid, Limits, MappingKind, Mode, ObjectError, OpType, ResultStatus, Strings};
+use gemel_object::{Encoded, Family, Gid, Limits, MappingKind, Mode, ObjectError, OpType, ResultStatus, Strings, blob_envelope};
 use gemel_repo::RepoError;
 use gemel_store::{NewObject, Store, Writer};
 use rayon::prelude::*;
@@ -35,6 +38,8 @@ pub(crate) struct Done {
     pub(crate) relinked: bool,
     pub(crate) commit_mapping: Gid,
     pub(crate) tree_mapping: Gid,
+    /// Mapping of its body.
+    pub(crate) raw_mapping: Gid,
 }
 
 /// Counts for the report.
@@ -50,6 +55,7 @@ pub(crate) struct Changes<'a> {
     pub(crate) store: &'a Store,
     pub(crate) writer: &'a Writer<'a>,
     pub(crate) limits: &'a Limits,
+    pub(crate) source: &'a Source,
     pub(crate) commits: &'a [Commit],
     pub(crate) found: &'a Found,
     pub(crate) git_import: Gid,
@@ -62,6 +68,8 @@ struct Parts {
     operations: Vec<Encoded>,
     /// Losses that come before the five unknowns.
     losses: Vec<String>,
+    /// The commit's own bytes, as a blob.
+    body: Encoded,
 }
 
 impl Changes<'_> {
@@ -91,7 +99,7 @@ impl Changes<'_> {
             }
             let parts: Vec<Parts> = (0..block.len())
                 .into_par_iter()
-                .map(|n| self.parts(at + n, producers[n]))
+                .map_init(|| self.source.reader(), |reader, n| self.parts(reader, at + n, producers[n]))
                 .collect::<Result<_>>()?;
             for (commit, parts) in block.iter().zip(parts) {
                 let one = self.finish(commit, parts, &done, &mut counts)?;
@@ -112,7 +120,14 @@ impl Changes<'_> {
         Ok(id)
     }
 
-    fn parts(&self, at: usize, producer: Gid) -> Result<Parts> {
+    /// Writes what is told of one commit next to each other: the same names stand in all of it.
+    fn beside(&self, encoded: Encoded) -> Result<Gid> {
+        let id = encoded.id;
+        self.writer.put_beside(NewObject { id, bytes: encoded.bytes, base: None })?;
+        Ok(id)
+    }
+
+    fn parts(&self, reader: &mut Reader, at: usize, producer: Gid) -> Result<Parts> {
         let commit = &self.commits[at];
         let root = match self.found.ids.made_of(&commit.facts.tree) {
             Made::Object(id, _) | Made::Empty(id) => id,
@@ -130,7 +145,9 @@ impl Changes<'_> {
         if commit.shallow {
             losses.push("parents omitted (shallow boundary)".to_owned());
         }
-        Ok(Parts { producer, state, operations, losses })
+        let body = reader.body(&commit.id, ObjectKind::Commit, &String::new)?;
+        let body = blob_envelope(body, self.limits).map_err(unfit("the body", commit))?;
+        Ok(Parts { producer, state, operations, losses, body })
     }
 
     fn gitlinks(&self, commit: &Commit) -> Vec<String> {
@@ -240,10 +257,20 @@ impl Changes<'_> {
             .encode(self.limits)
             .map_err(unfit("the mapping", commit))
         };
-        let commit_mapping = self.put(map(MappingKind::GitCommit, &commit.id.to_string(), change)?)?;
-        let tree_mapping = self.put(map(MappingKind::GitTree, &commit.facts.tree.to_string(), state)?)?;
-        let relinked = original.is_some();
-        Ok(Done { change, state, producer: parts.producer, relinked, commit_mapping, tree_mapping })
+        let raw =
+            RawObject { kind: ObjectKind::Commit, id: commit.id, part: None, blob: self.beside(parts.body)? };
+        let raw_mapping = raw.mapping(self.git_import, self.limits).map_err(unfit("the mapping", commit))?;
+        let commit_mapping = map(MappingKind::GitCommit, &commit.id.to_string(), change)?;
+        let tree_mapping = map(MappingKind::GitTree, &commit.facts.tree.to_string(), state)?;
+        Ok(Done {
+            change,
+            state,
+            producer: parts.producer,
+            relinked: original.is_some(),
+            raw_mapping: self.beside(raw_mapping)?,
+            commit_mapping: self.beside(commit_mapping)?,
+            tree_mapping: self.beside(tree_mapping)?,
+        })
     }
 
     /// The change that a commit says it is, with its state, if everything that it holds agrees (threat T-19).

@@ -1,12 +1,13 @@
 //! Bodies that make the way back exact (git interchange, section 1.9).
 
 use super::source::Reader;
-use super::tree;
+use super::tree::{self, EntryKind};
 use crate::object::ObjectKind;
 use crate::{GitError, Result};
-use gemel_object::families::NewMapping;
-use gemel_object::{Encoded, Gid, Limits, MappingKind, ObjectError, blob_envelope};
-use gemel_store::{NewObject, Writer};
+use gemel_object::families::{Mapping, NewMapping};
+use gemel_object::{Encoded, Gid, Limits, MappingKind, Mode, ObjectError, blob_envelope};
+use gemel_repo::RepoError;
+use gemel_store::{NewObject, Refs, Store, Writer};
 use gix::ObjectId;
 use gix::hashtable::HashSet;
 
@@ -68,6 +69,8 @@ pub(crate) fn external(from: &str, to: Gid, producer: Gid, limits: &Limits) -> R
 pub(crate) struct Kept {
     pub(crate) objects: Vec<RawObject>,
     whole: HashSet<ObjectId>,
+    /// Files that were absent.
+    pub(crate) missing: u64,
 }
 
 impl Kept {
@@ -111,7 +114,8 @@ impl Kept {
         Ok(())
     }
 
-    /// Keeps an object that no change leads to, and all that it holds. `has` tells what can be made from states.
+    /// Keeps an object that no change leads to, and all that it holds. `has` tells what can be made from states; with
+    /// `allow_missing`, absent files of trees are counted and passed over.
     ///
     /// # Errors
     /// `Missing`, `Damaged`; those of the store.
@@ -120,11 +124,16 @@ impl Kept {
         reader: &mut Reader,
         tip: ObjectId,
         has: &dyn Fn(&ObjectId) -> bool,
+        allow_missing: bool,
         to: (&Writer<'_>, &Limits),
     ) -> Result<()> {
-        let mut stack = vec![(tip, String::from("named by a ref"))];
-        while let Some((id, at)) = stack.pop() {
+        let mut stack = vec![(tip, String::from("named by a ref"), false)];
+        while let Some((id, at, file)) = stack.pop() {
             if has(&id) || self.whole.contains(&id) || (id.is_empty_tree() && reader.header(&id)?.is_none()) {
+                continue;
+            }
+            if file && allow_missing && reader.header(&id)?.is_none() {
+                self.missing += 1;
                 continue;
             }
             let damaged = |detail: String| GitError::Damaged { oid: id.to_string(), at: at.clone(), detail };
@@ -141,26 +150,40 @@ impl Kept {
                     while !rest.is_empty() {
                         let (mode, _, entry) = tree::take(&mut rest, format)
                             .ok_or_else(|| damaged("an entry is cut short or malformed".to_owned()))?;
-                        if !mode.starts_with(b"16") {
-                            stack.push((entry, below()));
+                        let (entry_kind, _) = tree::kind_of(mode).map_err(damaged)?;
+                        if let EntryKind::Content(mode) = entry_kind {
+                            stack.push((entry, below(), mode != Mode::Directory));
                         }
                     }
                 }
                 ObjectKind::Commit => {
                     let (tree, parents) = super::commit::links(body, format).map_err(damaged)?;
-                    stack.push((tree, below()));
-                    stack.extend(parents.into_iter().map(|parent| (parent, below())));
+                    stack.push((tree, below(), false));
+                    stack.extend(parents.into_iter().map(|parent| (parent, below(), false)));
                 }
                 ObjectKind::Tag => {
                     let target = tag_target(body, format)
                         .ok_or_else(|| damaged("its first line does not name an object".to_owned()))?;
-                    stack.push((target, below()));
+                    stack.push((target, below(), false));
                 }
             }
             self.body(kind, id, body, to)?;
         }
         Ok(())
     }
+}
+
+/// The objects named in the refs that an earlier run took: all that they lead to is kept.
+///
+/// # Errors
+/// Those of the store.
+pub(crate) fn listed(store: &Store, refs: &Refs) -> Result<HashSet<ObjectId>> {
+    let Some(mapping) = refs.get(REFS)? else { return Ok(HashSet::default()) };
+    let bytes = store.read(&mapping)?;
+    let Ok(mapping) = Mapping::decode(&bytes, &Limits::DEFAULT) else { return Ok(HashSet::default()) };
+    let text = gemel_repo::content::read_blob(store, &mapping.to()).map_err(RepoError::from)?;
+    let words = text.split(|byte| matches!(byte, b' ' | b'\n'));
+    Ok(words.filter_map(|word| ObjectId::from_hex(word).ok()).collect())
 }
 
 /// The object a tag stands for.

@@ -23,14 +23,12 @@ mod tree;
 use crate::object::ObjectKind;
 use crate::Result;
 use discover::Found;
-use gemel_object::{Gid, Limits, blob_envelope};
+use gemel_object::Gid;
 use gemel_repo::Repo;
 use gemel_repo::facts::{Progress, Stage};
-use gemel_store::{NewObject, Writer};
 use gix::ObjectId;
 use gix::hashtable::HashSet;
-use keep::{Kept, RawObject};
-use rayon::prelude::*;
+use keep::Kept;
 use source::{Head, Source};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -131,9 +129,7 @@ pub fn import(repo: &Repo, options: &ImportOptions, progress: &dyn Progress) -> 
         }
     };
     progress.begin(Stage::ReadCommits, None);
-    let mut bodies = Bodies { writer: &writer, limits: &limits, kept: &mut kept, waiting: Vec::new(), bytes: 0 };
-    let selection = select::select(&source, &tips.commits, &known, &mut |id, body| bodies.take(id, body), progress)?;
-    bodies.flush()?;
+    let selection = select::select(&source, &tips.commits, &known, progress)?;
     progress.end();
 
     let mut found = Found::new(source.kind);
@@ -152,13 +148,6 @@ pub fn import(repo: &Repo, options: &ImportOptions, progress: &dyn Progress) -> 
             found.lost.insert(file.blob, len_bytes);
         }
     }
-    let to = (&writer, &limits);
-    let unnamed = std::mem::take(&mut found.unnamed);
-    for number in unnamed {
-        if found.ids.made(number) == ids::Made::Nothing {
-            kept.file(&mut source.reader(), found.ids.name(number), to)?;
-        }
-    }
     progress.end();
 
     progress.begin(Stage::WriteTrees, Some(found.trees.len() as u64));
@@ -168,12 +157,15 @@ pub fn import(repo: &Repo, options: &ImportOptions, progress: &dyn Progress) -> 
     let selected: HashSet<ObjectId> = selection.commits.iter().map(|commit| commit.id).collect();
     let has = |id: &ObjectId| {
         selected.contains(id)
-            || selection.known.contains_key(id)
+            || known(id).is_ok_and(|change| change.is_some())
             || matches!(found.ids.made_of(id), ids::Made::Object(..))
     };
     let mut reader = source.reader();
-    for target in &tips.others {
-        kept.closure(&mut reader, *target, &has, to)?;
+    let listed = keep::listed(store, &refs)?;
+    let of_refs = tips.others.iter().filter(|target| !listed.contains(*target)).copied();
+    let entries = found.unnamed.iter().map(|number| found.ids.name(*number));
+    for target in of_refs.chain(entries) {
+        kept.closure(&mut reader, target, &has, options.allow_missing, (&writer, &limits))?;
     }
 
     progress.begin(Stage::WriteChanges, total);
@@ -182,6 +174,7 @@ pub fn import(repo: &Repo, options: &ImportOptions, progress: &dyn Progress) -> 
         store,
         writer: &writer,
         limits: &limits,
+        source: &source,
         commits: &selection.commits,
         found: &found,
         git_import: people.git_import,
@@ -211,12 +204,12 @@ pub fn import(repo: &Repo, options: &ImportOptions, progress: &dyn Progress) -> 
         relinked: counts.relinked,
         ignored_trailers: counts.ignored_trailers,
         unknown_producers: counts.unknown_producers,
-        kept: kept.objects.len() as u64,
+        kept: (kept.objects.len() + done.len()) as u64,
         skipped: selection.known.len() as u64,
         head: outcome.head,
         tip: outcome.tip,
         refs_left: (source.refs.len() - tips.refs.len()) as u64,
-        files_lost: lost.len() as u64,
+        files_lost: lost.len() as u64 + kept.missing,
         shallow: selection.commits.iter().filter(|commit| commit.shallow).count() as u64,
         objects: outcome.written.objects_new,
         plain_bytes: outcome.written.plain_bytes,
@@ -241,7 +234,7 @@ fn tips(source: &Source, options: &ImportOptions) -> Result<Tips> {
     let mut tips = Tips { commits: Vec::new(), others: Vec::new(), tip: None, refs: BTreeMap::new() };
     if let Some(name) = &options.head {
         let id = source.resolve(name)?;
-        let commit = peel(&mut reader, id)?.ok_or_else(|| crate::GitError::UnknownRevision {
+        let commit = peel(&mut reader, id, name)?.ok_or_else(|| crate::GitError::UnknownRevision {
             name: name.clone(),
             path: source.path.clone(),
         })?;
@@ -249,7 +242,7 @@ fn tips(source: &Source, options: &ImportOptions) -> Result<Tips> {
         return Ok(tips);
     }
     if let Some(id) = source.head_target() {
-        tips.tip = peel(&mut reader, id)?;
+        tips.tip = peel(&mut reader, id, "HEAD")?;
         tips.commits.extend(tips.tip);
         if matches!(source.head, Head::Detached(_)) && tips.tip != Some(id) {
             tips.others.push(id);
@@ -258,7 +251,7 @@ fn tips(source: &Source, options: &ImportOptions) -> Result<Tips> {
     for (name, id) in &source.refs {
         let history = name.starts_with("refs/heads/") || name.starts_with("refs/tags/");
         if history {
-            let commit = peel(&mut reader, *id)?;
+            let commit = peel(&mut reader, *id, name)?;
             tips.commits.extend(commit);
             if commit != Some(*id) {
                 tips.others.push(*id);
@@ -273,57 +266,19 @@ fn tips(source: &Source, options: &ImportOptions) -> Result<Tips> {
     Ok(tips)
 }
 
-/// The commit that an object is or that a tag leads to.
-fn peel(reader: &mut source::Reader, id: ObjectId) -> Result<Option<ObjectId>> {
+/// The commit that an object is or that a tag leads to; `name` led here.
+fn peel(reader: &mut source::Reader, id: ObjectId, name: &str) -> Result<Option<ObjectId>> {
     let (mut id, mut steps) = (id, 0u32);
     loop {
         match reader.header(&id)?.map(|(kind, _)| kind) {
             Some(ObjectKind::Commit) => return Ok(Some(id)),
             Some(ObjectKind::Tag) if steps < 1 << 20 => {
-                let body = reader.body(&id, ObjectKind::Tag, &String::new)?;
+                let body = reader.body(&id, ObjectKind::Tag, &|| format!("named by {name}"))?;
                 let Some(target) = keep::tag_target(body, id.kind()) else { return Ok(None) };
                 (id, steps) = (target, steps + 1);
             }
             Some(_) => return Ok(None),
-            None => return Err(crate::GitError::Missing { oid: id.to_string(), at: "named by a ref".to_owned() }),
+            None => return Err(crate::GitError::Missing { oid: id.to_string(), at: format!("named by {name}") }),
         }
-    }
-}
-
-/// Commit bodies on their way into the store, some thousand at a time.
-struct Bodies<'a> {
-    writer: &'a Writer<'a>,
-    limits: &'a Limits,
-    kept: &'a mut Kept,
-    waiting: Vec<(ObjectId, Vec<u8>)>,
-    bytes: usize,
-}
-
-impl Bodies<'_> {
-    fn take(&mut self, id: &ObjectId, body: &[u8]) -> Result<()> {
-        self.bytes += body.len();
-        self.waiting.push((*id, body.to_vec()));
-        if self.waiting.len() >= 4096 || self.bytes > 16 << 20 { self.flush() } else { Ok(()) }
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        self.bytes = 0;
-        let waiting = std::mem::take(&mut self.waiting);
-        let encoded: Vec<_> = waiting
-            .par_iter()
-            .map(|(id, body)| {
-                blob_envelope(body, self.limits).map_err(|e| crate::GitError::Unfit {
-                    what: "the body",
-                    commit: id.to_string(),
-                    detail: e.to_string(),
-                })
-            })
-            .collect::<Result<_>>()?;
-        for ((id, _), encoded) in waiting.into_iter().zip(encoded) {
-            let blob = encoded.id;
-            self.writer.put(NewObject { id: blob, bytes: encoded.bytes, base: None })?;
-            self.kept.objects.push(RawObject { kind: ObjectKind::Commit, id, part: None, blob });
-        }
-        Ok(())
     }
 }

@@ -121,6 +121,7 @@ impl Plan<'_> {
         for (commit, done) in self.selection.commits.iter().zip(self.done) {
             edits.push((format!("{COMMITS}{}", commit.id), done.commit_mapping));
             edits.push((format!("{TREES}{}", commit.facts.tree), done.tree_mapping));
+            edits.push((format!("{}commit/{}", keep::RAW, commit.id), done.raw_mapping));
         }
         let trees: HashSet<ObjectId> = self.selection.commits.iter().map(|commit| commit.facts.tree).collect();
         let mappings = (self.done.len() + trees.len()) as u64;

@@ -11,7 +11,7 @@ use super::tree::{self, EntryKind, GitTree};
 use crate::object::ObjectKind;
 use crate::{GitError, Result};
 use gemel_object::families::Change;
-use gemel_object::{Gid, Limits, Mode, Object, Tree};
+use gemel_object::{Family, Gid, Limits, Mode, Object, Tree};
 use gemel_repo::RepoError;
 use gemel_store::{Refs, Store};
 use gix::ObjectId;
@@ -31,14 +31,16 @@ pub(crate) fn seed(
     if selection.known.is_empty() {
         return Ok(());
     }
+    let empty = gemel_object::tree_envelope([], &Limits::DEFAULT).map_err(changes::object_error(Family::Tree))?;
     let mut seeder = Seeder {
+        empty: empty.id,
         source,
         store,
         refs,
         comparer: Comparer::new(source),
         trees: HashMap::default(),
         expanded: HashSet::default(),
-        compared: HashSet::default(),
+        compared: Default::default(),
     };
     seeder.parents(selection, found)?;
     for commit in &selection.commits {
@@ -54,11 +56,13 @@ struct Seeder<'a> {
     store: &'a Store,
     refs: &'a Refs,
     comparer: Comparer<'a>,
+    /// The folder without content.
+    empty: Gid,
     /// Trees of Git whose objects are known.
     trees: HashMap<ObjectId, Gid>,
     expanded: HashSet<ObjectId>,
-    /// Pairs of trees that were walked, by the newer one.
-    compared: HashSet<ObjectId>,
+    /// Pairs of trees that were walked: one new tree may follow several known ones.
+    compared: std::collections::HashSet<(ObjectId, ObjectId)>,
 }
 
 impl Seeder<'_> {
@@ -100,7 +104,8 @@ impl Seeder<'_> {
     fn know(&mut self, tree: ObjectId, number: u32, target: Gid, found: &mut Found) -> Result<()> {
         if found.ids.made(number) == Made::Nothing {
             let odd = self.refs.get(&format!("{RAW}tree/{tree}"))?.is_some();
-            found.ids.set(number, Made::Object(target, odd));
+            let made = if target == self.empty { Made::Empty(target) } else { Made::Object(target, odd) };
+            found.ids.set(number, made);
             self.trees.insert(tree, target);
         }
         Ok(())
@@ -111,7 +116,7 @@ impl Seeder<'_> {
         let mut stack = vec![(base, Some(commit.facts.tree))];
         while let Some((before, after)) = stack.pop() {
             self.expand(&before, found)?;
-            if Some(before) == after || after.is_some_and(|after| !self.compared.insert(after)) {
+            if Some(before) == after || after.is_some_and(|after| !self.compared.insert((before, after))) {
                 continue;
             }
             let at = || format!("a folder of commit {}", commit.id);

@@ -38,9 +38,6 @@ pub(crate) struct Selection {
     pub(crate) known: HashMap<ObjectId, Gid>,
 }
 
-/// Told of each commit read, with its body.
-pub(crate) type Sink<'s> = dyn FnMut(&ObjectId, &[u8]) -> Result<()> + 's;
-
 /// A commit met on the walk.
 struct Met {
     facts: Facts,
@@ -58,22 +55,21 @@ struct Walk<'s> {
 }
 
 /// Selects what `tips` reach, tip after tip. `known` answers the change of a commit that was imported before, where
-/// the walk ends; `sink` gets the body of every other commit, newest first.
+/// the walk ends.
 ///
 /// # Errors
-/// `Missing`, `Damaged`; those of `known` and `sink`.
+/// `Missing`, `Damaged`; those of `known`.
 pub(crate) fn select(
     source: &Source,
     tips: &[ObjectId],
     known: &dyn Fn(&ObjectId) -> Result<Option<Gid>>,
-    sink: &mut Sink<'_>,
     progress: &dyn Progress,
 ) -> Result<Selection> {
     let reader = source.reader();
     let mut walk =
         Walk { source, reader, met: HashMap::default(), known: HashMap::default(), order: Vec::new() };
     for tip in tips {
-        walk.discover(*tip, known, sink, progress)?;
+        walk.discover(*tip, known, progress)?;
         walk.arrange(*tip);
     }
     let places: HashMap<ObjectId, u32> = walk.order.iter().copied().zip(0..).collect();
@@ -105,8 +101,7 @@ impl Walk<'_> {
         &mut self,
         tip: ObjectId,
         known: &dyn Fn(&ObjectId) -> Result<Option<Gid>>,
-        sink: &mut Sink<'_>,
-        progress: &dyn Progress,
+            progress: &dyn Progress,
     ) -> Result<()> {
         let mut stack = vec![(tip, tip)];
         while let Some((id, child)) = stack.pop() {
@@ -125,7 +120,6 @@ impl Walk<'_> {
             let body = self.reader.body(&id, ObjectKind::Commit, &at)?;
             let facts = commit::parse(body, self.source.kind)
                 .map_err(|detail| GitError::Damaged { oid: id.to_string(), at: at(), detail })?;
-            sink(&id, body)?;
             progress.advance(1);
             if !self.source.shallow.contains(&id) {
                 stack.extend(facts.parents.iter().rev().map(|parent| (*parent, id)));

@@ -97,7 +97,7 @@ pub(crate) fn take<'t>(rest: &mut &'t [u8], kind: Kind) -> Option<(&'t [u8], &'t
 }
 
 /// What the digits of a mode mean, and whether Git writes that kind of entry with them today.
-fn kind_of(mode: &[u8]) -> Result<(EntryKind, bool), String> {
+pub(crate) fn kind_of(mode: &[u8]) -> Result<(EntryKind, bool), String> {
     match mode {
         b"100644" => return Ok((EntryKind::Content(Mode::File), true)),
         b"100755" => return Ok((EntryKind::Content(Mode::Executable), true)),
@@ -106,6 +106,9 @@ fn kind_of(mode: &[u8]) -> Result<(EntryKind, bool), String> {
         _ => {}
     }
     let text = std::str::from_utf8(mode).map_err(|_| "a mode is no number")?;
+    if !text.starts_with(|c: char| c.is_ascii_digit()) {
+        return Err("a mode is no octal number".to_owned());
+    }
     let bits = u32::from_str_radix(text, 8).map_err(|_| "a mode is no octal number")?;
     Ok(match bits & 0o170_000 {
         0o100_000 if bits & 0o100 != 0 => (EntryKind::Content(Mode::Executable), false),

@@ -13,6 +13,8 @@ pub(crate) const CHUNK_FROM: usize = 4 << 20;
 pub(crate) const METADATA_CHUNK_FROM: usize = 7 << 20;
 /// Largest plain length compressed with a dictionary: beyond it the object is context enough for itself.
 pub(crate) const DICTIONARY_UP_TO: usize = 64 << 10;
+/// Largest object that joins a group of objects written beside each other.
+pub(crate) const BESIDE_UP_TO: usize = 16 << 10;
 /// Deepest chain of bases a writer makes; readers accept [`gemel_packfmt::frame::MAX_DEPTH`].
 pub(crate) const DEPTH: u8 = 40;
 /// Size from which a pack takes no more batches.
@@ -52,8 +54,12 @@ pub(crate) const REPACK_GROUP_LEVEL: Level = 15;
 pub(crate) const REPACK_DEPTH: u8 = 48;
 /// Differences in a row that stand on their neighbour, and segments in a row that stand on the one before.
 pub(crate) const SEGMENT: u8 = 40;
-/// Newer neighbours tried as bases.
-pub(crate) const NEIGHBOURS: usize = 4;
+/// Longest blob without versions that a repack puts into a group.
+pub(crate) const GROUPED_UP_TO: u64 = 2 << 10;
+/// Newer neighbours looked at as bases, and how many of them, the most alike, are tried.
+pub(crate) const NEIGHBOURS: usize = 64;
+/// See [`NEIGHBOURS`].
+pub(crate) const TRIED: usize = 4;
 const _: () = assert!(REPACK_DEPTH + DEPTH <= gemel_packfmt::frame::MAX_DEPTH);
 
 /// Level for metadata groups and trees: small, written once, read often.
@@ -74,13 +80,13 @@ pub(crate) fn level_for(bytes: u64) -> Level {
     }
 }
 
-/// The levels of whole blobs and of differences, for about `bytes` of versions: nearly all of them are differences,
+/// The levels of whole blobs, of differences and of groups, for about `bytes` of versions: nearly all of them are differences,
 /// and of those few bytes reach the codec.
-pub(crate) fn history_levels(bytes: u64) -> (Level, Level) {
+pub(crate) fn history_levels(bytes: u64) -> (Level, Level, Level) {
     match bytes >> 20 {
-        0..256 => (9, 9),
-        256..4096 => (6, 6),
-        _ => (3, 3),
+        0..512 => (12, 9, 12),
+        512..4096 => (9, 6, 9),
+        _ => (6, 3, 9),
     }
 }
 

@@ -13,6 +13,8 @@ use gemel_packfmt::mark::{FrameSum, Mark};
 use gemel_packfmt::refcode::{Codes, KeyOp, RefCode, put_op};
 use gemel_packfmt::{Key, varint};
 
+/// The group of objects that are written beside each other.
+pub(crate) const BESIDE_GROUP: u8 = 0;
 /// One group is filled for each family, at the place of its code; codes begin at 1.
 const GROUPS: usize = Family::ALL.len() + 1;
 

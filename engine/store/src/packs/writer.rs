@@ -3,11 +3,11 @@
 use super::claim;
 use super::decode::Piece;
 use super::effort::{
-    self, BULK_BYTES, BULK_OBJECTS, CHUNK_FROM, DEPTH, DICTIONARY_UP_TO, Effort, METADATA_CHUNK_FROM,
-    METADATA_LEVEL,
+    self, BESIDE_UP_TO, BULK_BYTES, BULK_OBJECTS, CHUNK_FROM, DEPTH, DICTIONARY_UP_TO, Effort,
+    METADATA_CHUNK_FROM, METADATA_LEVEL,
 };
 use super::publish;
-use super::session::{PackedGroup, Session, with_length};
+use super::session::{BESIDE_GROUP, PackedGroup, Session, with_length};
 use super::set::PackSet;
 use crate::{Result, Store, StoreError};
 use gemel_object::{Family, Gid, Limits, Object, refs_of};
@@ -87,8 +87,12 @@ impl<'s> Writer<'s> {
     /// # Errors
     /// `Io`, `Poisoned`.
     pub fn expect_history(&self, objects: u64, bytes: u64, samples: &[Vec<u8>]) -> Result<()> {
-        let (level, delta_level) = effort::history_levels(bytes);
-        self.begin(bytes >= BULK_BYTES || objects >= BULK_OBJECTS, level, delta_level, samples)
+        let (level, delta_level, group_level) = effort::history_levels(bytes);
+        self.begin(bytes >= BULK_BYTES || objects >= BULK_OBJECTS, level, delta_level, samples)?;
+        self.with_session(false, |session| {
+            session.group_level = group_level;
+            Ok(())
+        })
     }
 
     fn begin(&self, bulk: bool, level: Level, delta_level: Level, samples: &[Vec<u8>]) -> Result<()> {
@@ -127,8 +131,21 @@ impl<'s> Writer<'s> {
         }
         match object.id.family() {
             Family::Blob => self.put_blob(&object),
-            _ => self.put_metadata(&object),
+            family => self.put_metadata(&object, family.code()),
         }
+    }
+
+    /// Adds a small object to the group of those that belong beside it, whatever their families, in the order of the
+    /// calls: what is written together compresses together. Otherwise as [`Writer::put`].
+    ///
+    /// # Errors
+    /// As [`Writer::put`].
+    pub fn put_beside(&self, object: NewObject) -> Result<bool> {
+        if object.bytes.len() > BESIDE_UP_TO || self.contains(&object.id) {
+            return self.put(object);
+        }
+        validate(object.id, &object.bytes)?;
+        self.put_metadata(&object, BESIDE_GROUP)
     }
 
     /// Whether an object is stored or was put in this session.
@@ -250,7 +267,8 @@ impl<'s> Writer<'s> {
         (piece.keys.is_some() == cut && depth < DEPTH).then_some((*id, piece, depth))
     }
 
-    fn put_metadata(&self, object: &NewObject) -> Result<bool> {
+    /// `group` is the number of the group that the object joins if it stands on nothing.
+    fn put_metadata(&self, object: &NewObject, group: u8) -> Result<bool> {
         let (mut positions, mut keys) = (Vec::new(), Vec::new());
         for found in refs_of(&object.bytes) {
             positions.push(found.offset as u32);
@@ -283,12 +301,13 @@ impl<'s> Writer<'s> {
         let full = self.with_session(false, |session| {
             let Some(ordinal) = session.admit(&object.id, object.bytes.len()) else { return Ok(None) };
             let codes = session.codes(ordinal, &keys);
-            Ok(Some(session.join_group(ordinal, object.id.family().code(), &codes, &form)))
+            let full = session.join_group(ordinal, group, &codes, &form);
+            Ok(Some(full.map(|full| (full, session.group_level))))
         })?;
         let Some(full) = full else { return Ok(false) };
-        if let Some(group) = full {
+        if let Some((group, level)) = full {
             // Compressed outside the lock, so that other threads go on.
-            let packed = PackedGroup::new(&group, METADATA_LEVEL);
+            let packed = PackedGroup::new(&group, level);
             self.with_session(false, |session| session.put_group(&packed))?;
         }
         Ok(true)
