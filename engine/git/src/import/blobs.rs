@@ -78,7 +78,7 @@ impl Blobs<'_> {
             for (place, member) in (0..).zip(family) {
                 self.progress.advance(1);
                 let base = member.base.and_then(|base| take(&mut held, base));
-                if found.ids.made(member.seen.blob) != Made::Nothing {
+                if !matches!(found.ids.made(member.seen.blob), Made::Nothing | Made::Lost) {
                     continue;
                 }
                 let Some(object) = self.read(found, reader, &member.seen, &mut made)? else { continue };

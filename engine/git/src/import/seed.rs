@@ -165,6 +165,7 @@ impl Seeder<'_> {
                 Some(own) if mode == Mode::Directory => {
                     let number = found.ids.number(entry.id);
                     self.know(entry.id, number, own.target, found)?;
+                    self.note_links(&entry.id, found)?;
                 }
                 Some(own) => {
                     let number = found.ids.number(entry.id);
@@ -172,10 +173,22 @@ impl Seeder<'_> {
                         found.ids.set(number, Made::Object(own.target, false));
                     }
                 }
-                // An empty folder, or a file that was lost: it is looked at again if a new commit holds it.
-                None => {}
+                None => {
+                    let number = found.ids.number(entry.id);
+                    if found.ids.made(number) == Made::Nothing {
+                        // A lost file is looked for again where a new commit puts it.
+                        let dir = mode == Mode::Directory;
+                        found.ids.set(number, if dir { Made::Empty(self.empty) } else { Made::Lost });
+                    }
+                    self.note_links(&entry.id, found)?;
+                }
             }
         }
+        self.note_links(id, found)
+    }
+
+    /// Notes the gitlinks of a known tree.
+    fn note_links(&mut self, id: &ObjectId, found: &mut Found) -> Result<()> {
         let links = self.gitlinks(id)?;
         if !links.is_empty() {
             let number = found.ids.number(*id);

@@ -51,6 +51,11 @@ impl Source {
             let path = path.to_owned();
             move |detail: String| GitError::Git { what, path, detail }
         };
+        // Read as files, refs in another form would look like none.
+        if let Some(form) = repo.config_snapshot().string("extensions.refStorage").filter(|form| *form != "files") {
+            let detail = format!("they are stored as {form}; `git refs migrate --ref-format=files` makes them readable");
+            return Err(failed("refs")(detail));
+        }
         let kind = repo.object_hash();
         let (refs, head) = (read_refs(&repo, path)?, head_of(&repo, path)?);
         let shallow = repo.shallow_commits().map_err(|e| failed("shallow boundary")(chain(&e)))?;

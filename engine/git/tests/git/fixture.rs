@@ -1,5 +1,6 @@
 //! Git repositories made for a test: plumbing for objects that no porcelain writes, `fast-import` for the rest.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -70,7 +71,9 @@ impl Git {
             body.push(b' ');
             body.extend_from_slice(name);
             body.push(0);
-            body.extend((0..object.len()).step_by(2).map(|at| u8::from_str_radix(&object[at..at + 2], 16).unwrap()));
+            body.extend(
+                (0..object.len()).step_by(2).map(|at| u8::from_str_radix(&object[at..at + 2], 16).unwrap()),
+            );
         }
         self.object("tree", &body)
     }
@@ -102,7 +105,10 @@ impl Git {
     /// An annotated tag.
     pub(crate) fn tag(&self, target: &str, kind: &str, name: &str) -> String {
         let tagger = "tagger Ada <ada@x.test> 1000000000 +0000";
-        self.object("tag", format!("object {target}\ntype {kind}\ntag {name}\n{tagger}\n\nnoted\n").as_bytes())
+        self.object(
+            "tag",
+            format!("object {target}\ntype {kind}\ntag {name}\n{tagger}\n\nnoted\n").as_bytes(),
+        )
     }
 
     /// Sets a ref without asking whether Git would.
@@ -170,12 +176,13 @@ pub(crate) struct Story<'g> {
     git: &'g Git,
     stream: Vec<u8>,
     seconds: i64,
-    branches: Vec<String>,
+    /// Branches by name, and whether this stream has said where they begin.
+    branches: BTreeMap<String, bool>,
 }
 
 impl<'g> Story<'g> {
     pub(crate) fn new(git: &'g Git) -> Story<'g> {
-        Story { git, stream: Vec::new(), seconds: 1_000_000_000, branches: Vec::new() }
+        Story { git, stream: Vec::new(), seconds: 1_000_000_000, branches: BTreeMap::new() }
     }
 
     /// A commit on `branch`, which begins at nothing. `edits` are paths with their text; a mark before the path says
@@ -185,10 +192,19 @@ impl<'g> Story<'g> {
     }
 
     /// The same with further parents: branches.
-    pub(crate) fn merge(&mut self, branch: &str, others: &[&str], message: &str, edits: &[(&str, &str)]) -> &mut Self {
+    pub(crate) fn merge(
+        &mut self,
+        branch: &str,
+        others: &[&str],
+        message: &str,
+        edits: &[(&str, &str)],
+    ) -> &mut Self {
         let out = &mut self.stream;
         let _ = write!(out, "commit refs/heads/{branch}\n{}", people(self.seconds));
         let _ = writeln!(out, "data {}\n{message}", message.len());
+        if self.branches.insert(branch.to_owned(), true) == Some(false) {
+            let _ = writeln!(out, "from refs/heads/{branch}^0");
+        }
         for other in others {
             let _ = writeln!(out, "merge refs/heads/{other}");
         }
@@ -211,18 +227,19 @@ impl<'g> Story<'g> {
         }
         out.push(b'\n');
         self.seconds += 1;
-        self.branches.push(branch.to_owned());
         self
     }
 
     /// Begins `branch` where `at` is.
     pub(crate) fn branch(&mut self, branch: &str, at: &str) -> &mut Self {
         let _ = writeln!(self.stream, "reset refs/heads/{branch}\nfrom refs/heads/{at}\n");
+        self.branches.insert(branch.to_owned(), true);
         self
     }
 
     /// Hands it to Git.
     pub(crate) fn told(&mut self) {
         self.git.fast_import(&std::mem::take(&mut self.stream));
+        self.branches.values_mut().for_each(|said| *said = false);
     }
 }

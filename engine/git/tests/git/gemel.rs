@@ -11,13 +11,23 @@ use gemel_repo::{InitOptions, Repo};
 use gemel_store::RefValue;
 use gemel_store::vfs::real::RealDisk;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A fresh repository.
 pub(crate) struct Gemel {
-    _temp: tempfile::TempDir,
+    temp: Arc<tempfile::TempDir>,
     pub(crate) repo: Repo,
+}
+
+fn opened(root: &Path) -> Repo {
+    Repo::open(Arc::new(RealDisk::new()), root).unwrap()
+}
+
+/// Imports into the repository at `root`.
+pub(crate) fn import_at(root: &Path, git_dir: &Path) {
+    let options = ImportOptions { git_dir: git_dir.to_owned(), now_ms: 2000, ..ImportOptions::default() };
+    import(&opened(root), &options, &Silent).unwrap();
 }
 
 /// Refs with their targets.
@@ -29,7 +39,16 @@ impl Gemel {
         let root = temp.path().canonicalize().unwrap().join("work");
         let options = InitOptions { now_ms: 1000, ..InitOptions::default() };
         let repo = Repo::init(Arc::new(RealDisk::new()), &root, &options).unwrap().repo;
-        Gemel { _temp: temp, repo }
+        Gemel { temp: Arc::new(temp), repo }
+    }
+
+    /// The same repository, opened again.
+    pub(crate) fn reopened(&self) -> Gemel {
+        Gemel { temp: self.temp.clone(), repo: opened(&self.root()) }
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.repo.root().to_owned()
     }
 
     /// A fresh one with everything that `git` has.
@@ -40,7 +59,8 @@ impl Gemel {
     }
 
     pub(crate) fn import(&self, git: &Git) -> ImportReport {
-        self.try_import(&git.git_dir, ImportOptions::default()).unwrap_or_else(|error| panic!("import: {error}"))
+        self.try_import(&git.git_dir, ImportOptions::default())
+            .unwrap_or_else(|error| panic!("import: {error}"))
     }
 
     /// Only what `revision` reaches.
@@ -49,7 +69,11 @@ impl Gemel {
         self.try_import(&git.git_dir, options).unwrap_or_else(|error| panic!("import of {revision}: {error}"))
     }
 
-    pub(crate) fn try_import(&self, git_dir: &Path, options: ImportOptions) -> Result<ImportReport, GitError> {
+    pub(crate) fn try_import(
+        &self,
+        git_dir: &Path,
+        options: ImportOptions,
+    ) -> Result<ImportReport, GitError> {
         import(&self.repo, &ImportOptions { git_dir: git_dir.to_owned(), now_ms: 2000, ..options }, &Silent)
     }
 
@@ -157,5 +181,12 @@ impl Gemel {
                 (name, versions.concat())
             })
             .collect()
+    }
+
+    /// The text of the refs that were taken.
+    pub(crate) fn kept_refs(&self) -> String {
+        let mapping = self.target("refs/mappings/import/git_refs").unwrap();
+        let blob = self.with(&mapping, |object| Mapping::view(object).unwrap().to());
+        String::from_utf8(gemel_repo::content::read_blob(self.repo.store(), &blob).unwrap()).unwrap()
     }
 }

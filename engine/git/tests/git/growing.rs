@@ -1,0 +1,209 @@
+//! A history that grows between two imports comes out as one that was imported whole.
+
+use crate::cases::differences;
+use crate::fixture::{ELSEWHERE, Git, Story};
+use crate::gemel::{Gemel, Refs};
+use gemel_git::import::HeadOutcome;
+
+type Stage = fn(&mut Story<'_>);
+
+/// Names, head, mappings and what trajectories hold.
+fn fixed(gemel: &Gemel) -> Refs {
+    gemel.refs().into_iter().filter(|(name, _)| !name.starts_with("refs/trajectories/")).collect()
+}
+
+/// Tells the stages one by one and imports after each; then the whole into another repository.
+fn grows(name: &str, stages: &[Stage], same_names: bool) {
+    println!("{name}");
+    let git = Git::new();
+    let mut story = Story::new(&git);
+    let gemel = Gemel::new();
+    for stage in stages {
+        stage(&mut story);
+        story.told();
+        gemel.import(&git);
+        gemel.fsck();
+    }
+    let whole = Gemel::of(&git);
+    if same_names {
+        assert_eq!(differences(&fixed(&gemel), &fixed(&whole)), [""; 0], "{name}");
+        assert_eq!(gemel.trajectories(), whole.trajectories(), "{name}");
+    } else {
+        let unnamed = |gemel: &Gemel| -> Refs {
+            fixed(gemel).into_iter().filter(|(name, _)| !name.starts_with("refs/names/")).collect()
+        };
+        assert_eq!(differences(&unnamed(&gemel), &unnamed(&whole)), [""; 0], "{name}");
+    }
+}
+
+#[test]
+fn run_after_run_equals_one() {
+    grows(
+        "a line",
+        &[
+            |s| _ = s.commit("main", "1", &[("a", "1"), ("d/b", "1"), ("d/c/e", "1")]),
+            |s| _ = s.commit("main", "2", &[("a", "2")]).commit("main", "3", &[("d/c/e", "2")]),
+            |s| _ = s.commit("main", "4", &[("d/b", "2"), ("-a", "")]),
+            |_| {},
+            |s| _ = s.commit("main", "5", &[("-d", ""), ("d", "file")]),
+        ],
+        true,
+    );
+    grows(
+        "what was deleted comes back",
+        &[
+            |s| {
+                _ = s.commit("main", "1", &[("a", "1"), ("d/b", "1")]).commit(
+                    "main",
+                    "2",
+                    &[("-d", ""), ("a", "2")],
+                )
+            },
+            |s| _ = s.commit("main", "3", &[("d/b", "1"), ("a", "1")]).commit("main", "4", &[("x/b", "1")]),
+        ],
+        true,
+    );
+    grows(
+        "folders move whole",
+        &[
+            |s| _ = s.commit("main", "1", &[("a/x/1", "1"), ("a/x/2", "2"), ("a/y", "3"), ("b", "b")]),
+            |s| _ = s.commit("main", "2", &[("-a", ""), ("c/x/1", "1"), ("c/x/2", "2"), ("c/y", "3")]),
+            |s| _ = s.commit("main", "3", &[("-c/x", ""), ("-b", ""), ("b/x/1", "1"), ("b/x/2", "2")]),
+        ],
+        true,
+    );
+    grows(
+        "submodules beside files that stay",
+        &[
+            |s| {
+                _ = s.commit(
+                    "main",
+                    "1",
+                    &[("a", "1"), ("=d/m", ELSEWHERE), ("d/f", "1"), ("=d/e/m", ELSEWHERE)],
+                )
+            },
+            |s| _ = s.commit("main", "2", &[("a", "2")]).commit("main", "3", &[("a", "3"), ("x/f", "1")]),
+            |s| _ = s.commit("main", "4", &[("d/f", "2")]).commit("main", "5", &[("-d/m", "")]),
+        ],
+        true,
+    );
+    grows(
+        "submodules and empty trees",
+        &[
+            |s| _ = s.commit("main", "1", &[("a", "1"), ("=d/m", ELSEWHERE)]),
+            |s| _ = s.commit("main", "2", &[("a", "2")]),
+            |s| _ = s.commit("main", "3", &[("-d", ""), ("-a", "")]),
+            |s| _ = s.commit("main", "4", &[("=m", ELSEWHERE), ("a", "1")]),
+        ],
+        true,
+    );
+    grows(
+        "a side branch is merged later",
+        &[
+            |s| _ = s.commit("main", "1", &[("a", "1")]),
+            |s| _ = s.branch("side", "main").commit("side", "2", &[("b", "1")]),
+            |s| _ = s.commit("main", "3", &[("a", "2")]).merge("main", &["side"], "4", &[("b", "1")]),
+        ],
+        false,
+    );
+    grows(
+        "two known lines reach one tree",
+        &[
+            |s| {
+                s.commit("main", "1", &[("a", "0"), ("d/b", "0")]).branch("side", "main");
+                s.commit("main", "2", &[("a", "left"), ("d/b", "left")]);
+                s.commit("side", "3", &[("a", "right"), ("d/b", "right"), ("d/c", "right")]);
+            },
+            |s| {
+                s.commit("main", "4", &[("a", "one"), ("d/b", "one")]);
+                s.commit("side", "5", &[("a", "one"), ("d/b", "one"), ("-d/c", "")]);
+            },
+        ],
+        false,
+    );
+    grows(
+        "another root joins",
+        &[
+            |s| _ = s.commit("main", "1", &[("a", "1")]),
+            |s| {
+                s.commit("two", "2", &[("b", "1")]).commit("two", "3", &[("b", "2")]);
+                s.merge("main", &["two"], "4", &[("b", "2")]);
+            },
+        ],
+        true,
+    );
+    grows(
+        "empty commits",
+        &[
+            |s| _ = s.commit("main", "1", &[]),
+            |s| _ = s.commit("main", "2", &[]).commit("main", "3", &[("a", "1")]),
+            |s| _ = s.commit("main", "4", &[]),
+        ],
+        true,
+    );
+}
+
+#[test]
+fn head_follows_or_stays() {
+    let git = Git::new();
+    let mut story = Story::new(&git);
+    story.commit("main", "1", &[("a", "1")]).commit("main", "2", &[("a", "2")]).told();
+    let gemel = Gemel::new();
+    assert_eq!(gemel.import(&git).head, HeadOutcome::Set);
+    assert_eq!(gemel.import(&git).head, HeadOutcome::Kept);
+    story.commit("main", "3", &[("a", "3")]).told();
+    assert_eq!(gemel.import(&git).head, HeadOutcome::Advanced);
+    let head = gemel.target("refs/head");
+    // Rewritten: the new line does not follow from what head names.
+    let other = git.commit(&git.small_tree(), &[&git.run(&["rev-parse", "main~1"])], "instead of 3");
+    git.set("refs/heads/main", &other);
+    let report = gemel.import(&git);
+    assert_eq!((report.head, report.changes), (HeadOutcome::Kept, 1));
+    assert_eq!(gemel.target("refs/head"), head);
+    gemel.fsck();
+}
+
+/// Of refs alone.
+#[test]
+fn refs_come_and_go() {
+    let git = Git::new();
+    let mut story = Story::new(&git);
+    story.commit("main", "1", &[("a", "1")]).commit("main", "2", &[("a", "2")]).branch("side", "main").told();
+    let gemel = Gemel::of(&git);
+    let (before, text) = (gemel.refs(), gemel.kept_refs());
+    git.set("refs/tags/v1", &git.tag(&git.head(), "commit", "v1"));
+    git.run(&["branch", "-q", "-D", "side"]);
+    let report = gemel.import(&git);
+    assert_eq!((report.changes, report.kept), (0, 1));
+    let after = gemel.kept_refs();
+    assert!(
+        text.contains("refs/heads/side")
+            && !after.contains("refs/heads/side")
+            && after.contains("refs/tags/v1")
+    );
+    let named =
+        |refs: Refs| -> Refs { refs.into_iter().filter(|(name, _)| !name.contains("/git_r")).collect() };
+    assert_eq!(named(gemel.refs()), named(before));
+    gemel.fsck();
+}
+
+/// Two that run at once: one publishes, the other does too or says that it came late.
+#[test]
+fn two_at_once() {
+    let git = Git::new();
+    let mut story = Story::new(&git);
+    for n in 0..50 {
+        story.commit("main", "m", &[(&format!("f{n}"), "1")]);
+    }
+    story.told();
+    let gemel = Gemel::new();
+    let outcomes: Vec<_> = std::thread::scope(|scope| {
+        let run =
+            || scope.spawn(|| gemel.try_import(&git.git_dir, gemel_git::import::ImportOptions::default()));
+        [run(), run()].map(|thread| thread.join().unwrap()).into_iter().collect()
+    });
+    assert!(outcomes.iter().any(Result::is_ok), "{outcomes:?}");
+    gemel.fsck();
+    assert_eq!(gemel.target("refs/names/C50"), gemel.target("refs/head"));
+    assert_eq!(gemel.target("refs/names/C51"), None);
+}
