@@ -170,7 +170,8 @@ impl Nodes {
         Some(Problem::warning("state-inconsistency", Some(change.id), message))
     }
 
-    /// OBJ-08: each change of a trajectory starts where the one before it ended.
+    /// OBJ-08: each change of a trajectory starts where the one before it ended, or where one of its causal parents did:
+    /// side branches share the trajectory of the line they left.
     fn gaps(&self, version: &TrajectoryNode) -> Vec<Problem> {
         let mut problems = Vec::new();
         let mut before = self.last_before(version).and_then(|id| self.changes.get(&id));
@@ -178,6 +179,7 @@ impl Nodes {
             let change = self.changes.get(id);
             if let (Some(before), Some(change)) = (before, change)
                 && self.differ(before.result, change.input)
+                && !self.follows_a_parent(change)
             {
                 let message = format!("in {}, {id} does not start where {} ended", version.id, before.id);
                 problems.push(Problem::warning("sequence-gap", Some(*id), message));
@@ -185,6 +187,16 @@ impl Nodes {
             before = change;
         }
         problems
+    }
+
+    /// Whether a change starts where one of its causal parents ended.
+    fn follows_a_parent(&self, change: &ChangeNode) -> bool {
+        let ended = |parent: &Gid| self.changes.get(parent).and_then(|parent| parent.result);
+        change
+            .parents
+            .iter()
+            .filter_map(ended)
+            .any(|result| !self.differ(Some(result), change.input))
     }
 
     /// The last change of the versions before `version`.
@@ -254,7 +266,14 @@ mod tests {
     /// OBJ-08
     #[test]
     fn a_sequence_has_no_gaps() {
-        let mut nodes = nodes(vec![change(1, 0, 1, &[]), change(2, 11, 2, &[1]), change(3, 4, 5, &[2])]);
+        let mut nodes = nodes(vec![
+            change(1, 0, 1, &[]),
+            change(2, 11, 2, &[1]),
+            change(3, 4, 5, &[2]),
+            // A side branch that left the line after change 1.
+            change(4, 1, 6, &[1]),
+            change(5, 2, 7, &[2, 4]),
+        ]);
         let version = |n: u8, previous: Option<u8>, changes: &[u8]| TrajectoryNode {
             id: id(Family::Trajectory, n),
             previous: previous.map(|n| id(Family::Trajectory, n)),
@@ -267,11 +286,17 @@ mod tests {
             created_at_ms: None,
             updated_at_ms: 0,
         };
-        for node in [version(1, None, &[1]), version(2, Some(1), &[]), version(3, Some(2), &[2, 3])] {
+        let versions = [
+            version(1, None, &[1]),
+            version(2, Some(1), &[]),
+            version(3, Some(2), &[2, 3]),
+            version(4, Some(1), &[2, 4, 5]),
+        ];
+        for node in versions {
             nodes.trajectories.insert(node.id, node);
         }
         let gaps = |n: u8| nodes.gaps(&nodes.trajectories[&id(Family::Trajectory, n)]);
-        assert!(gaps(1).is_empty() && gaps(2).is_empty());
+        assert!(gaps(1).is_empty() && gaps(2).is_empty() && gaps(4).is_empty());
         let found = gaps(3);
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].code, found[0].id), ("sequence-gap", Some(id(Family::Change, 3))));

@@ -1,12 +1,12 @@
 //! Capture: a directory becomes a state (workflow, section 3).
 
 use crate::content::build::{Overlay, Stored, TreeSink, build, object_failure, settle};
-use crate::content::delta::{PathDelta, delta_trees, root_tree};
+use crate::content::delta::{PathDelta, root_tree};
 use crate::content::disk::{Kind, Stat, is_absent};
 use crate::content::error::{ContentError, Result};
 use crate::content::read::resolve;
 use crate::content::scan::{CachedDir, Content, Leaf, Scan, scan};
-use crate::content::worktree::walk;
+use crate::content::worktree::{delta_captured, walk};
 use crate::facts::{Progress, Stage};
 use gemel_object::families::NewState;
 use gemel_object::{Encoded, Gid, Limits};
@@ -171,7 +171,7 @@ fn finish(
     let root_tree = build(&mut scan, &both, request.limits)?;
     let changes = match request.compare_with {
         CompareWith::Nothing => Vec::new(),
-        CompareWith::Empty | CompareWith::State(_) => delta_trees(&overlay, against, Some(root_tree))?,
+        CompareWith::Empty | CompareWith::State(_) => delta_captured(&overlay, against, root_tree)?,
     };
     let record = format!("{{\"attempts\":{attempts},\"coherent\":{coherent}}}");
     let extensions: &[(u8, &[u8])] = &[(CAPTURE_RECORD, record.as_bytes())];

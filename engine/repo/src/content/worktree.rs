@@ -2,11 +2,11 @@
 
 use crate::content::build::{Overlay, Stored, build, object_failure, settle};
 use crate::content::capture::Omission;
-use crate::content::delta::{PathDelta, delta_trees, root_tree};
+use crate::content::delta::{ObjectSource, PathDelta, delta_trees, root_tree};
 use crate::content::disk::{Dir, Kind, is_absent};
 use crate::content::error::{ContentError, Result};
 use crate::content::read::{HashOnly, resolve};
-use crate::content::scan::{CachedDir, Leaf, Scan, ScanRequest, load, scan};
+use crate::content::scan::{CachedDir, Leaf, Scan, ScanRequest, is_never_recorded, load, scan};
 use crate::facts::{Progress, Stage};
 use gemel_object::{EnvelopeHasher, Gid, Limits, Mode, blob_header};
 use gemel_store::Store;
@@ -62,11 +62,25 @@ pub fn delta_worktree(store: &Store, request: &WorktreeRequest<'_>) -> Result<Wo
         scan.save(store, request.cache, false);
     }
     Ok(WorktreeDelta {
-        changes: delta_trees(&overlay, against, Some(root_tree))?,
+        changes: delta_captured(&overlay, against, root_tree)?,
         root_tree,
         coherent: !scan.disturbed,
         omitted: scan.omitted,
     })
+}
+
+/// What a tree made by a capture differs in from `before`, as far as captures record.
+///
+/// # Errors
+/// As [`delta_trees`].
+pub(crate) fn delta_captured(
+    source: &dyn ObjectSource,
+    before: Option<Gid>,
+    captured: Gid,
+) -> Result<Vec<PathDelta>> {
+    let mut deltas = delta_trees(source, before, Some(captured))?;
+    deltas.retain(|delta| !is_never_recorded(&delta.path));
+    Ok(deltas)
 }
 
 /// Walks a directory and names everything in it, without storing anything: trees that are not recorded stay in

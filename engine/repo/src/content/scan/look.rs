@@ -22,7 +22,7 @@ const WIDE: usize = 1024;
 
 /// Whether `name` is never content, whatever it is and wherever (workflow, section 3.1). Where file systems take other
 /// letter cases for the same name, these are the same directories.
-fn is_metadata(name: &[u8]) -> bool {
+pub(super) fn is_metadata(name: &[u8]) -> bool {
     let folds = cfg!(any(windows, target_vendor = "apple"));
     let is = |other: &[u8]| if folds { name.eq_ignore_ascii_case(other) } else { name == other };
     is(b".git") || is(b".gemel")

@@ -182,6 +182,12 @@ pub(crate) fn scan(request: ScanRequest<'_>) -> Result<Scan> {
     Ok(scan)
 }
 
+/// Whether no capture records anything at `path`. A state that was imported may hold such paths; they take no part in
+/// what differs between it and a directory (workflow, section 3.1).
+pub(crate) fn is_never_recorded(path: &str) -> bool {
+    path.split('/').any(|name| look::is_metadata(name.as_bytes()))
+}
+
 fn path_of_task(nodes: &[Node], task: &Task) -> Vec<u8> {
     if nodes.is_empty() { Vec::new() } else { path_to(nodes, task.parent, &task.found.name) }
 }
