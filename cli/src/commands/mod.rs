@@ -16,6 +16,7 @@ mod migrate;
 mod name;
 mod refs;
 mod repack;
+mod serve;
 mod show;
 mod snapshot;
 mod status;
@@ -60,6 +61,7 @@ verbs! {
     fsck Fsck,
     gc Gc,
     repack Repack,
+    serve Serve,
     import_git ImportGit,
     migrate Migrate,
     completions Completions,

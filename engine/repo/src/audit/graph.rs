@@ -170,16 +170,18 @@ impl Nodes {
         Some(Problem::warning("state-inconsistency", Some(change.id), message))
     }
 
-    /// OBJ-08: each change of a trajectory starts where the one before it ended, or where one of its causal parents did:
-    /// side branches share the trajectory of the line they left.
+    /// OBJ-08: each change of a trajectory starts where the one before it ended. Lines that part from each other and
+    /// share a trajectory, as those of an imported history do, lie in it one after another: a change may also start
+    /// where one of its causal parents or any earlier change of the trajectory ended.
     fn gaps(&self, version: &TrajectoryNode) -> Vec<Problem> {
         let mut problems = Vec::new();
         let mut before = self.last_before(version).and_then(|id| self.changes.get(&id));
-        for id in &version.changes {
+        for (place, id) in version.changes.iter().enumerate() {
             let change = self.changes.get(id);
             if let (Some(before), Some(change)) = (before, change)
                 && self.differ(before.result, change.input)
-                && !self.follows_a_parent(change)
+                && !self.starts_at(change, &change.parents)
+                && !self.starts_earlier(change, version, place)
             {
                 let message = format!("in {}, {id} does not start where {} ended", version.id, before.id);
                 problems.push(Problem::warning("sequence-gap", Some(*id), message));
@@ -189,14 +191,32 @@ impl Nodes {
         problems
     }
 
-    /// Whether a change starts where one of its causal parents ended.
-    fn follows_a_parent(&self, change: &ChangeNode) -> bool {
-        let ended = |parent: &Gid| self.changes.get(parent).and_then(|parent| parent.result);
-        change
-            .parents
-            .iter()
-            .filter_map(ended)
-            .any(|result| !self.differ(Some(result), change.input))
+    /// Whether `change` starts where one of `others` ended. One that is not stored could be it.
+    fn starts_at(&self, change: &ChangeNode, others: &[Gid]) -> bool {
+        let ended =
+            |id: &Gid| self.changes.get(id).is_none_or(|other| !self.differ(other.result, change.input));
+        others.iter().any(ended)
+    }
+
+    /// Whether `change`, which stands at `place` of `version`, starts where an earlier change of the trajectory ended.
+    fn starts_earlier(&self, change: &ChangeNode, version: &TrajectoryNode, place: usize) -> bool {
+        let mut left = MAX_LOOKED_BACK;
+        let mut seen = HashSet::new();
+        let (mut version, mut place) = (version, place);
+        loop {
+            let earlier = version.changes.get(..place).unwrap_or_default();
+            let near = earlier.get(earlier.len().saturating_sub(left)..).unwrap_or_default();
+            if self.starts_at(change, near) {
+                return true;
+            }
+            left -= near.len();
+            if left == 0 {
+                return true;
+            }
+            let previous = version.previous.filter(|id| seen.insert(*id));
+            let Some(next) = previous.and_then(|id| self.trajectories.get(&id)) else { return false };
+            (version, place) = (next, next.changes.len());
+        }
     }
 
     /// The last change of the versions before `version`.
