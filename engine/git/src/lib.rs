@@ -3,5 +3,6 @@
 mod error;
 pub mod import;
 mod object;
+mod pack;
 
 pub use error::{GitError, Result};

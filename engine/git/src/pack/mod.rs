@@ -1,0 +1,10 @@
+//! Git packs, written: entries in parts that threads make, one file of them, and its index.
+
+mod delta;
+mod index;
+mod part;
+mod write;
+mod zip;
+
+pub(crate) use part::{Body, Part, PartWriter};
+pub(crate) use write::{PackWriter, Written};
