@@ -293,6 +293,8 @@ mod tests {
             // A side branch that left the line after change 1.
             change(4, 1, 6, &[1]),
             change(5, 2, 7, &[2, 4]),
+            // From content that the trajectory had, though the graph does not say so.
+            change(6, 11, 8, &[5]),
         ]);
         let version = |n: u8, previous: Option<u8>, changes: &[u8]| TrajectoryNode {
             id: id(Family::Trajectory, n),
@@ -310,7 +312,7 @@ mod tests {
             version(1, None, &[1]),
             version(2, Some(1), &[]),
             version(3, Some(2), &[2, 3]),
-            version(4, Some(1), &[2, 4, 5]),
+            version(4, Some(1), &[2, 4, 5, 6]),
         ];
         for node in versions {
             nodes.trajectories.insert(node.id, node);
