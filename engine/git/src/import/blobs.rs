@@ -1,12 +1,12 @@
 //! Files: every version of a path in a row, newest first, each on the one written before it.
 
-use super::discover::{BlobUse, Found};
+use super::discover::{BlobUse, Delta, Found};
 use super::ids::Made;
 use super::select::Commit;
 use super::source::{Reader, Source};
 use super::keep::Kept;
 use super::family::{Family, families};
-use super::row::{Newest, Step};
+use super::row::{Held, Newest, Step};
 use super::ImportOptions;
 use crate::object::ObjectKind;
 use crate::{GitError, Result};
@@ -26,11 +26,37 @@ pub(crate) struct Blobs<'a> {
     pub(crate) progress: &'a dyn Progress,
 }
 
-/// A held version; the last to ask for it gets it whole.
-fn take(held: &mut HashMap<u32, (Step, u32)>, place: u32) -> Option<Step> {
-    let (_, left) = held.get_mut(&place)?;
-    *left -= 1;
-    if *left == 0 { held.remove(&place).map(|(step, _)| step) } else { held.get(&place).map(|(step, _)| step.clone()) }
+/// Families that one thread takes at a time.
+const AT_ONCE: usize = 64;
+
+/// The families of all files; those whose newest paths end alike stand together, and come in portions.
+fn portions(found: &Found) -> Vec<Vec<Family>> {
+    let place: HashMap<u32, u32> = found.blobs.iter().zip(0..).map(|(seen, at)| (seen.blob, at)).collect();
+    let empty = found.ids.get(&gix::ObjectId::empty_blob(found.format));
+    let pair = |delta: &Delta| {
+        let (before, after) = (delta.before?.1, delta.after?.1);
+        let far = before == after || Some(before) == empty || Some(after) == empty;
+        if far { None } else { Some((*place.get(&before)?, *place.get(&after)?)) }
+    };
+    let pairs: Vec<(u32, u32)> = found.deltas.iter().rev().flatten().filter_map(pair).collect();
+    let families = families(found.blobs.len(), &pairs);
+    let path = |family: &Family| {
+        family.first().map_or("", |member| found.paths.text(found.blobs[member.at as usize].path))
+    };
+    let mut named: Vec<(Vec<&str>, Family)> =
+        families.into_iter().map(|family| (path(&family).rsplit('/').collect(), family)).collect();
+    named.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut portions: Vec<Vec<Family>> = Vec::new();
+    let mut last = None;
+    for (path, family) in named {
+        let name = path.first().copied();
+        match portions.last_mut() {
+            Some(portion) if last == name && portion.len() < AT_ONCE => portion.push(family),
+            _ => portions.push(vec![family]),
+        }
+        last = name;
+    }
+    portions
 }
 
 /// A file that no state holds.
@@ -47,7 +73,7 @@ impl Blobs<'_> {
     /// # Errors
     /// `Missing`, `Damaged`, `Oversize`; those of the store.
     pub(crate) fn write(&self, found: &mut Found, kept: &mut Kept) -> Result<Vec<LostFile>> {
-        let done: Vec<Vec<(u32, Made, Option<LostFile>)>> = families(found)
+        let done: Vec<Vec<(u32, Made, Option<LostFile>)>> = portions(found)
             .par_iter()
             .map_init(|| self.source.reader(), |reader, portion| self.portion(found, reader, portion))
             .collect::<Result<_>>()?;
@@ -73,23 +99,21 @@ impl Blobs<'_> {
     ) -> Result<Vec<(u32, Made, Option<LostFile>)>> {
         let (mut made, mut newest) = (Vec::new(), Newest::default());
         for family in portion {
-            // Versions that others are still to stand on, by their place.
-            let mut held: HashMap<u32, (Step, u32)> = HashMap::new();
+            let mut held = Held::<Step>::default();
             for (place, member) in (0..).zip(family) {
                 self.progress.advance(1);
-                let base = member.base.and_then(|base| take(&mut held, base));
-                if !matches!(found.ids.made(member.seen.blob), Made::Nothing | Made::Lost) {
+                let seen = &found.blobs[member.at as usize];
+                let base = member.base.and_then(|base| held.take(base));
+                if found.ids.made(seen.blob) != Made::Nothing {
                     continue;
                 }
-                let Some(object) = self.read(found, reader, &member.seen, &mut made)? else { continue };
-                made.push((member.seen.blob, Made::Object(object.id(), false), None));
-                let step = match base {
+                let Some(object) = self.read(found, reader, seen, &mut made)? else { continue };
+                made.push((seen.blob, Made::Object(object.id(), false), None));
+                let step: Step = match base {
                     Some(base) => base.next(self.writer, object)?,
                     None => newest.begin(self.writer, object)?,
                 };
-                if member.standing > 0 {
-                    held.insert(place, (step, member.standing));
-                }
+                held.keep(place, step, member.standing);
             }
         }
         Ok(made)

@@ -60,6 +60,8 @@ pub(crate) struct Found {
     pub(crate) deltas: Vec<Vec<Delta>>,
     /// Each tree once, newest first.
     pub(crate) trees: Vec<TreeUse>,
+    /// Trees that followed each other in one folder, by their numbers; newest first.
+    pub(crate) tree_pairs: Vec<(u32, u32)>,
     /// Each file once, newest first.
     pub(crate) blobs: Vec<BlobUse>,
     /// Files of trees that name an entry twice: only their bytes are kept.
@@ -83,6 +85,7 @@ impl Found {
             paths: Paths::default(),
             deltas: Vec::new(),
             trees: Vec::new(),
+            tree_pairs: Vec::new(),
             blobs: Vec::new(),
             unnamed: Vec::new(),
             gitlinks: BTreeMap::new(),
@@ -146,6 +149,7 @@ pub(crate) fn base_tree(commit: &Commit, commits: &[Commit], known: &HashMap<Obj
 struct RawCommit {
     deltas: Vec<RawDelta>,
     trees: Vec<RawTree>,
+    tree_pairs: Vec<(ObjectId, ObjectId)>,
     unnamed: Vec<ObjectId>,
 }
 
@@ -193,6 +197,10 @@ impl Merger<'_> {
                     children,
                 });
             }
+        }
+        for (before, after) in raw.tree_pairs {
+            let pair = (found.ids.number(before), found.ids.number(after));
+            found.tree_pairs.push(pair);
         }
         for id in raw.unnamed {
             let number = found.ids.number(id);
@@ -270,6 +278,7 @@ impl<'s> Comparer<'s> {
             {
                 raw.tell(&path, id, &new);
             }
+            raw.tree_pairs.extend(before.zip(after));
             let mut subfolders = Vec::new();
             merge(&old, &new, |name, before, after| {
                 let path = if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") };

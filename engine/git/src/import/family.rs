@@ -1,16 +1,11 @@
-//! Which version of a file stands on which: commits tell what followed what, and a walk from the newest version over
+//! Which version of a thing stands on which: commits tell what followed what, and a walk from the newest version over
 //! those pairs meets each next to a near relative, on side branches too.
 
-use super::discover::{BlobUse, Found};
-use std::collections::HashMap;
-
-/// Families that one thread takes at a time.
-const AT_ONCE: usize = 64;
-
 /// A version in the order in which it is written.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Member {
-    pub(crate) seen: BlobUse,
+    /// The version, by its place in the list that was walked.
+    pub(crate) at: u32,
     /// Place in the family of the one it stands on; the first has none.
     pub(crate) base: Option<u32>,
     /// Members that stand on it.
@@ -20,95 +15,109 @@ pub(crate) struct Member {
 /// Versions that follow from one another.
 pub(crate) type Family = Vec<Member>;
 
-/// The families of all files; those whose newest paths end alike stand together, and come in portions.
-pub(crate) fn families(found: &Found) -> Vec<Vec<Family>> {
-    let place: HashMap<u32, u32> =
-        found.blobs.iter().zip(0..).map(|(seen, at)| (seen.blob, at)).collect();
-    let neighbours = Neighbours::new(found, &place);
-    let mut met = vec![false; found.blobs.len()];
+/// The families of `count` versions, listed newest first, of which `pairs` followed each other. Pairs come newest first:
+/// the walk then goes back to where a version began before it follows what came of it.
+pub(crate) fn families(count: usize, pairs: &[(u32, u32)]) -> Vec<Family> {
+    let neighbours = Neighbours::new(count, pairs);
+    let mut met = vec![false; count];
     let mut families = Vec::new();
-    for start in 0..found.blobs.len() as u32 {
+    for start in 0..count as u32 {
         if !met[start as usize] {
-            families.push(walk(found, &neighbours, start, &mut met));
+            families.push(walk(&neighbours, start, &mut met));
         }
     }
-    let mut named: Vec<(Vec<&str>, Family)> = families
-        .into_iter()
-        .map(|family| {
-            let path = family.first().map_or("", |member| found.paths.text(member.seen.path));
-            (path.rsplit('/').collect(), family)
-        })
-        .collect();
-    named.sort_by(|a, b| a.0.cmp(&b.0));
-    let mut portions: Vec<Vec<Family>> = Vec::new();
-    let mut last = None;
-    for (path, family) in named {
-        let name = path.first().copied();
-        match portions.last_mut() {
-            Some(portion) if last == name && portion.len() < AT_ONCE => portion.push(family),
-            _ => portions.push(vec![family]),
-        }
-        last = name;
-    }
-    portions
+    families
 }
 
-/// Pairs of versions that followed each other, by either; versions are places in the list of files.
+/// Cuts a family into parts of at most `len` members, so that several threads may share it. A member whose base is in
+/// another part has none.
+pub(crate) fn parts(family: Family, len: usize) -> Vec<Family> {
+    if family.len() <= len {
+        return vec![family];
+    }
+    let mut parts: Vec<Family> = Vec::with_capacity(family.len() / len + 1);
+    for (number, members) in (0u32..).zip(family.chunks(len)) {
+        let start = number * len as u32;
+        let mut part: Family = Vec::with_capacity(members.len());
+        for member in members {
+            let base = member.base.and_then(|base| base.checked_sub(start));
+            if let Some(base) = base.and_then(|base| part.get_mut(base as usize)) {
+                base.standing += 1;
+            }
+            part.push(Member { at: member.at, base, standing: 0 });
+        }
+        parts.push(part);
+    }
+    parts
+}
+
+/// Pairs by either of their versions.
 struct Neighbours {
     starts: Vec<u32>,
     others: Vec<u32>,
 }
 
 impl Neighbours {
-    fn new(found: &Found, place: &HashMap<u32, u32>) -> Neighbours {
-        let empty = found.ids.get(&gix::ObjectId::empty_blob(found.format));
-        let pairs = || {
-            // Oldest last, so that a walk takes older versions of the same line after side branches.
-            found.deltas.iter().rev().flatten().filter_map(|delta| {
-                let (before, after) = (delta.before?.1, delta.after?.1);
-                let far = before == after || Some(before) == empty || Some(after) == empty;
-                (!far).then_some((*place.get(&before)?, *place.get(&after)?))
-            })
-        };
-        let mut starts = vec![0u32; place.len() + 2];
-        for (a, b) in pairs() {
-            starts[a as usize + 2] += 1;
-            starts[b as usize + 2] += 1;
+    fn new(count: usize, pairs: &[(u32, u32)]) -> Neighbours {
+        let mut starts = vec![0u32; count + 2];
+        for (a, b) in pairs {
+            starts[*a as usize + 2] += 1;
+            starts[*b as usize + 2] += 1;
         }
         for at in 1..starts.len() {
             starts[at] += starts[at - 1];
         }
-        let mut others = vec![0u32; starts.last().map_or(0, |n| *n as usize)];
-        for (a, b) in pairs() {
+        let mut others = vec![0u32; pairs.len() * 2];
+        for (a, b) in pairs {
             for (one, other) in [(a, b), (b, a)] {
-                let next = &mut starts[one as usize + 1];
-                others[*next as usize] = other;
+                let next = &mut starts[*one as usize + 1];
+                others[*next as usize] = *other;
                 *next += 1;
             }
         }
         Neighbours { starts, others }
     }
 
-    fn of(&self, place: u32) -> &[u32] {
-        let (from, to) = (self.starts[place as usize] as usize, self.starts[place as usize + 1] as usize);
+    fn of(&self, at: u32) -> &[u32] {
+        let (from, to) = (self.starts[at as usize] as usize, self.starts[at as usize + 1] as usize);
         &self.others[from..to]
     }
 }
 
-fn walk(found: &Found, neighbours: &Neighbours, start: u32, met: &mut [bool]) -> Family {
+fn walk(neighbours: &Neighbours, start: u32, met: &mut [bool]) -> Family {
     let mut family = Family::new();
     let mut stack = vec![(start, None)];
-    while let Some((place, base)) = stack.pop() {
-        if std::mem::replace(&mut met[place as usize], true) {
+    while let Some((at, base)) = stack.pop() {
+        if std::mem::replace(&mut met[at as usize], true) {
             continue;
         }
         let own = family.len() as u32;
         if let Some(base) = base.and_then(|base: u32| family.get_mut(base as usize)) {
             base.standing += 1;
         }
-        family.push(Member { seen: found.blobs[place as usize], base, standing: 0 });
-        let next = neighbours.of(place).iter().filter(|other| !met[**other as usize]);
+        family.push(Member { at, base, standing: 0 });
+        let next = neighbours.of(at).iter().filter(|other| !met[**other as usize]);
         stack.extend(next.map(|other| (*other, Some(own))));
     }
     family
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_version_once_and_next_to_a_relative() {
+        // 0 is the newest of a line 0-1-2-3 with a side branch 4-5 that left at 2; 6 stands alone.
+        let found = families(7, &[(3, 2), (2, 4), (4, 5), (2, 1), (1, 0)]);
+        assert_eq!(found.len(), 2);
+        let mut seen: Vec<u32> = found.iter().flatten().map(|member| member.at).collect();
+        seen.sort_unstable();
+        assert_eq!(seen, [0, 1, 2, 3, 4, 5, 6]);
+        for part in found.into_iter().flat_map(|family| parts(family, 4)) {
+            let standing: u32 = part.iter().map(|member| member.standing).sum();
+            assert_eq!(standing, part.iter().filter(|member| member.base.is_some()).count() as u32);
+            assert!(part.iter().zip(0..).all(|(member, own)| member.base.is_none_or(|base| base < own)));
+        }
+    }
 }

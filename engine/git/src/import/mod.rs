@@ -27,6 +27,7 @@ use gemel_object::Gid;
 use gemel_repo::Repo;
 use gemel_repo::facts::{Progress, Stage};
 use gix::ObjectId;
+use gix::bstr::{BStr, BString, ByteSlice};
 use gix::hashtable::HashSet;
 use keep::Kept;
 use source::{Head, Source};
@@ -226,7 +227,7 @@ struct Tips {
     /// The commit whose change head becomes.
     tip: Option<ObjectId>,
     /// Refs that are taken.
-    refs: BTreeMap<String, ObjectId>,
+    refs: BTreeMap<BString, ObjectId>,
 }
 
 fn tips(source: &Source, options: &ImportOptions) -> Result<Tips> {
@@ -234,7 +235,7 @@ fn tips(source: &Source, options: &ImportOptions) -> Result<Tips> {
     let mut tips = Tips { commits: Vec::new(), others: Vec::new(), tip: None, refs: BTreeMap::new() };
     if let Some(name) = &options.head {
         let id = source.resolve(name)?;
-        let commit = peel(&mut reader, id, name)?.ok_or_else(|| crate::GitError::UnknownRevision {
+        let commit = peel(&mut reader, id, name.as_str().into())?.ok_or_else(|| crate::GitError::UnknownRevision {
             name: name.clone(),
             path: source.path.clone(),
         })?;
@@ -242,21 +243,21 @@ fn tips(source: &Source, options: &ImportOptions) -> Result<Tips> {
         return Ok(tips);
     }
     if let Some(id) = source.head_target() {
-        tips.tip = peel(&mut reader, id, "HEAD")?;
+        tips.tip = peel(&mut reader, id, "HEAD".into())?;
         tips.commits.extend(tips.tip);
         if matches!(source.head, Head::Detached(_)) && tips.tip != Some(id) {
             tips.others.push(id);
         }
     }
     for (name, id) in &source.refs {
-        let history = name.starts_with("refs/heads/") || name.starts_with("refs/tags/");
+        let history = name.starts_with(b"refs/heads/") || name.starts_with(b"refs/tags/");
         if history {
-            let commit = peel(&mut reader, *id, name)?;
+            let commit = peel(&mut reader, *id, name.as_bstr())?;
             tips.commits.extend(commit);
             if commit != Some(*id) {
                 tips.others.push(*id);
             }
-        } else if name.starts_with("refs/notes/") || name.starts_with("refs/replace/") {
+        } else if name.starts_with(b"refs/notes/") || name.starts_with(b"refs/replace/") {
             tips.others.push(*id);
         } else {
             continue;
@@ -267,7 +268,7 @@ fn tips(source: &Source, options: &ImportOptions) -> Result<Tips> {
 }
 
 /// The commit that an object is or that a tag leads to; `name` led here.
-fn peel(reader: &mut source::Reader, id: ObjectId, name: &str) -> Result<Option<ObjectId>> {
+fn peel(reader: &mut source::Reader, id: ObjectId, name: &BStr) -> Result<Option<ObjectId>> {
     let (mut id, mut steps) = (id, 0u32);
     loop {
         match reader.header(&id)?.map(|(kind, _)| kind) {

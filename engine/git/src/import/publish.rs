@@ -14,8 +14,8 @@ use gemel_repo::history::leads_to;
 use gemel_repo::names::{Allocator, Kind};
 use gemel_store::{NewObject, RefValue, Refs, WriteReport, Writer};
 use gix::ObjectId;
+use gix::bstr::BString;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fmt::Write as _;
 
 /// Changes listed by one version of a trajectory.
 const CHANGES_PER_VERSION: usize = 50_000;
@@ -31,7 +31,7 @@ pub(super) struct Plan<'a> {
     pub(super) kept: &'a [RawObject],
     pub(super) people: &'a People,
     pub(super) tip: Option<ObjectId>,
-    pub(super) taken: &'a BTreeMap<String, ObjectId>,
+    pub(super) taken: &'a BTreeMap<BString, ObjectId>,
     /// Of the refs that the run began with.
     pub(super) sequence: u64,
 }
@@ -82,7 +82,7 @@ impl Plan<'_> {
             let mapping = raw.mapping(producer, self.limits).map_err(object_error(Family::Mapping))?;
             raws.push((raw.ref_name(), put(mapping)?));
         }
-        let text = blob_envelope(self.refs_text().as_bytes(), self.limits).map_err(object_error(Family::Blob))?;
+        let text = blob_envelope(&self.refs_text(), self.limits).map_err(object_error(Family::Blob))?;
         let blob = put(text)?;
         let listed = keep::external("git-refs", blob, producer, self.limits).map_err(object_error(Family::Mapping))?;
         let listed = put(listed)?;
@@ -256,19 +256,23 @@ impl Plan<'_> {
     }
 
     /// The refs that the way back restores, as text.
-    fn refs_text(&self) -> String {
+    fn refs_text(&self) -> Vec<u8> {
         let format = match self.source.kind {
             gix::hash::Kind::Sha256 => "sha256",
             _ => "sha1",
         };
         let head = match (&self.options.head, &self.source.head) {
-            (Some(_), _) => self.tip.map(|tip| tip.to_string()).unwrap_or_default(),
+            (Some(_), _) => self.tip.map(|tip| tip.to_string()).unwrap_or_default().into(),
             (None, Head::Branch(name)) => name.clone(),
-            (None, Head::Detached(id)) => id.to_string(),
+            (None, Head::Detached(id)) => id.to_string().into(),
         };
-        let mut text = format!("object-format {format}\nHEAD {head}\n");
+        let mut text = format!("object-format {format}\nHEAD ").into_bytes();
+        text.extend_from_slice(&head);
+        text.push(b'\n');
         for (name, id) in self.taken {
-            let _ = writeln!(text, "{id} {name}");
+            text.extend_from_slice(format!("{id} ").as_bytes());
+            text.extend_from_slice(name);
+            text.push(b'\n');
         }
         text
     }

@@ -3,7 +3,7 @@
 use super::sketch::Sketch;
 use crate::Result;
 use gemel_store::{Prepared, Writer};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// Versions in a row that stand on their neighbour; the first of each row stands on that of the row before, so that
@@ -19,6 +19,20 @@ pub(crate) struct Step {
 }
 
 impl Step {
+    /// Writes a version on `base`, or whole.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(crate) fn after(base: Option<&Step>, writer: &Writer<'_>, object: Prepared) -> Result<Step> {
+        match base {
+            Some(base) => base.next(writer, object),
+            None => {
+                writer.put_on(&object, &[])?;
+                Ok(Step::first(Arc::new(object)))
+            }
+        }
+    }
+
     fn first(object: Arc<Prepared>) -> Step {
         Step { last: object.clone(), head: object, since_head: 0 }
     }
@@ -38,24 +52,28 @@ impl Step {
     }
 }
 
-/// Versions of one thing, written one after the other.
-#[derive(Default)]
-pub(crate) struct Row(Option<Step>);
+/// Versions that others are still to stand on, by their place in a family.
+pub(crate) struct Held<T>(HashMap<u32, (T, u32)>);
 
-impl Row {
-    /// Writes the next version.
-    ///
-    /// # Errors
-    /// Those of the store.
-    pub(crate) fn put(&mut self, writer: &Writer<'_>, object: Prepared) -> Result<()> {
-        self.0 = Some(match &self.0 {
-            Some(step) => step.next(writer, object)?,
-            None => {
-                writer.put_on(&object, &[])?;
-                Step::first(Arc::new(object))
-            }
-        });
-        Ok(())
+impl<T> Default for Held<T> {
+    fn default() -> Held<T> {
+        Held(HashMap::new())
+    }
+}
+
+impl<T: Clone> Held<T> {
+    /// Keeps a version for as many as will stand on it.
+    pub(crate) fn keep(&mut self, place: u32, step: T, standing: u32) {
+        if standing > 0 {
+            self.0.insert(place, (step, standing));
+        }
+    }
+
+    /// The version at a place; the last to ask for it gets it whole.
+    pub(crate) fn take(&mut self, place: u32) -> Option<T> {
+        let (step, left) = self.0.get_mut(&place)?;
+        *left -= 1;
+        if *left == 0 { self.0.remove(&place).map(|(step, _)| step) } else { Some(step.clone()) }
     }
 }
 

@@ -4,6 +4,7 @@
 use crate::object::{ObjectKind, hash_body};
 use crate::{GitError, Result};
 use gix::ObjectId;
+use gix::bstr::{BString, ByteSlice};
 use gix::hash::Kind;
 use gix::objs::{Find, FindHeader};
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ pub(crate) struct Source {
     pub(crate) kind: Kind,
     objects: Mutex<gix::odb::Handle>,
     /// Every ref but `HEAD`, by name.
-    pub(crate) refs: BTreeMap<String, ObjectId>,
+    pub(crate) refs: BTreeMap<BString, ObjectId>,
     pub(crate) head: Head,
     /// Commits whose parents were left behind.
     pub(crate) shallow: gix::hashtable::HashSet<ObjectId>,
@@ -31,7 +32,7 @@ pub(crate) struct Source {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Head {
     /// A branch, born or not.
-    Branch(String),
+    Branch(BString),
     /// A commit.
     Detached(ObjectId),
 }
@@ -82,7 +83,7 @@ impl Source {
         let direct = ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"];
         let found = match name {
             "HEAD" => self.head_target(),
-            _ => direct.iter().find_map(|prefix| self.refs.get(&format!("{prefix}{name}")).copied()),
+            _ => direct.iter().find_map(|prefix| self.refs.get(format!("{prefix}{name}").as_bytes().as_bstr()).copied()),
         };
         found
             .or_else(|| ObjectId::from_hex(name.as_bytes()).ok().filter(|id| id.kind() == self.kind))
@@ -165,15 +166,13 @@ fn git_dir(path: &Path) -> Result<PathBuf, String> {
     if target.is_dir() { Ok(target) } else { Err(format!("{} is not a folder", target.display())) }
 }
 
-fn read_refs(repo: &gix::Repository, path: &Path) -> Result<BTreeMap<String, ObjectId>> {
+fn read_refs(repo: &gix::Repository, path: &Path) -> Result<BTreeMap<BString, ObjectId>> {
     let failed = |detail: String| GitError::Git { what: "refs", path: path.to_owned(), detail };
     let platform = repo.references().map_err(|e| failed(chain(&e)))?;
     let mut refs = BTreeMap::new();
     for found in platform.all().map_err(|e| failed(chain(&e)))? {
         let found = found.map_err(|e| failed(e.to_string()))?;
-        let name = std::str::from_utf8(found.name().as_bstr())
-            .map_err(|_| failed(format!("{} is not UTF-8", found.name().as_bstr())))?
-            .to_owned();
+        let name = found.name().as_bstr().to_owned();
         let id = match found.target() {
             gix::refs::TargetRef::Object(id) => Some(id.to_owned()),
             // One that points to another, itself listed; a dangling one stands for nothing.
@@ -190,8 +189,8 @@ fn head_of(repo: &gix::Repository, path: &Path) -> Result<Head> {
     let failed = |detail: String| GitError::Git { what: "HEAD", path: path.to_owned(), detail };
     let head = repo.head().map_err(|e| failed(chain(&e)))?;
     Ok(match head.kind {
-        gix::head::Kind::Symbolic(found) => Head::Branch(found.name.as_bstr().to_string()),
-        gix::head::Kind::Unborn(name) => Head::Branch(name.as_bstr().to_string()),
+        gix::head::Kind::Symbolic(found) => Head::Branch(found.name.as_bstr().to_owned()),
+        gix::head::Kind::Unborn(name) => Head::Branch(name.as_bstr().to_owned()),
         gix::head::Kind::Detached { target, .. } => Head::Detached(target),
     })
 }

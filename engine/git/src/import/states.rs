@@ -5,7 +5,8 @@ use super::ids::{Ids, Made};
 use super::source::{Reader, Source};
 use super::tree::{self, EntryKind};
 use super::keep::{Kept, RawObject};
-use super::row::{Row, SEGMENT};
+use super::family::{Family, families, parts};
+use super::row::{Held, Step};
 use crate::object::ObjectKind;
 use crate::{GitError, Result};
 use gemel_object::{Limits, TreeBuilder, blob_envelope};
@@ -40,15 +41,29 @@ impl Trees<'_> {
     pub(crate) fn write(&self, found: &mut Found, kept: &mut Kept) -> Result<()> {
         let heights = heights(&found.trees, &found.ids);
         let mut order: Vec<usize> = (0..found.trees.len()).collect();
-        order.sort_unstable_by_key(|at| (heights[*at], found.trees[*at].path, *at));
+        order.sort_unstable_by_key(|at| (heights[*at], *at));
+        let place: HashMap<gix::ObjectId, usize> = places(&found.trees, &found.ids);
+        let mut pairs: Vec<(usize, usize)> = found
+            .tree_pairs
+            .iter()
+            .filter_map(|(a, b)| Some((*place.get(&found.ids.name(*a))?, *place.get(&found.ids.name(*b))?)))
+            .filter(|(a, b)| heights[*a] == heights[*b])
+            .collect();
+        pairs.sort_by_key(|(a, _)| heights[*a]);
+        let mut within = vec![0u32; found.trees.len()];
         for level in order.chunk_by(|a, b| heights[*a] == heights[*b]) {
-            let chains: Vec<&[usize]> =
-                level.chunk_by(|a, b| found.trees[*a].path == found.trees[*b].path).collect();
-            // One folder may hold most versions: long rows are cut, at the price of one more whole tree each.
-            let parts: Vec<&[usize]> = chains.into_iter().flat_map(|chain| chain.chunks(SEGMENT * SEGMENT)).collect();
-            let done: Vec<Vec<Turned>> = parts
+            for (at, tree) in (0..).zip(level) {
+                within[*tree] = at;
+            }
+            let height = level.first().map_or(0, |tree| heights[*tree]);
+            let from = pairs.partition_point(|(a, _)| heights[*a] < height);
+            let to = pairs.partition_point(|(a, _)| heights[*a] <= height);
+            let pairs: Vec<(u32, u32)> = pairs[from..to].iter().map(|(a, b)| (within[*a], within[*b])).collect();
+            let families = families(level.len(), &pairs).into_iter().flat_map(|family| parts(family, AT_ONCE));
+            let families: Vec<Family> = families.collect();
+            let done: Vec<Vec<Turned>> = families
                 .par_iter()
-                .map_init(|| self.source.reader(), |reader, part| self.part(found, reader, part))
+                .map_init(|| self.source.reader(), |reader, family| self.family(found, reader, level, family))
                 .collect::<Result<_>>()?;
             for turned in done.into_iter().flatten() {
                 found.ids.set(turned.tree, turned.made);
@@ -61,17 +76,26 @@ impl Trees<'_> {
         Ok(())
     }
 
-    fn part(&self, found: &Found, reader: &mut Reader, part: &[usize]) -> Result<Vec<Turned>> {
-        let mut done = Vec::with_capacity(part.len());
-        let (mut row, mut raw_row) = (Row::default(), Row::default());
+    fn family(
+        &self,
+        found: &Found,
+        reader: &mut Reader,
+        level: &[usize],
+        family: &Family,
+    ) -> Result<Vec<Turned>> {
+        let mut done = Vec::with_capacity(family.len());
+        let mut held = Held::<Steps>::default();
         let mut builder = TreeBuilder::new();
-        for at in part {
+        for (place, member) in (0..).zip(family) {
             self.progress.advance(1);
-            let seen = &found.trees[*at];
+            let seen = &found.trees[level[member.at as usize]];
+            let base = member.base.and_then(|base| held.take(base)).unwrap_or_default();
             if found.ids.made(seen.tree) != Made::Nothing {
                 continue;
             }
-            done.push(self.turn(found, reader, seen, &mut builder, (&mut row, &mut raw_row))?);
+            let (turned, steps) = self.turn(found, reader, seen, &mut builder, &base)?;
+            held.keep(place, steps, member.standing);
+            done.push(turned);
         }
         Ok(done)
     }
@@ -82,8 +106,8 @@ impl Trees<'_> {
         reader: &mut Reader,
         seen: &TreeUse,
         builder: &mut TreeBuilder,
-        (row, raw_row): (&mut Row, &mut Row),
-    ) -> Result<Turned> {
+        base: &Steps,
+    ) -> Result<(Turned, Steps)> {
         let id = found.ids.name(seen.tree);
         let path = found.paths.text(seen.path);
         let at = || format!("folder {}", shown(path));
@@ -115,31 +139,46 @@ impl Trees<'_> {
             }
         }
         gitlinks.sort_unstable();
-        let raw = if odd { Some(self.keep(id, body, raw_row)?) } else { None };
+        let raw = if odd { Some(self.keep(id, body, base.raw.as_ref())?) } else { None };
+        let (raw, raw_step) = raw.unzip();
         let encoded = builder.finish(self.limits).map_err(|e| damaged(e.to_string()))?;
         // A folder without content is no entry of others; as a root it is a state.
         let made = if builder.is_empty() { Made::Empty(encoded.id) } else { Made::Object(encoded.id, odd) };
-        row.put(self.writer, Prepared::new(encoded.id, encoded.bytes)?)?;
-        Ok(Turned { tree: seen.tree, made, raw, gitlinks })
+        let object = Prepared::new(encoded.id, encoded.bytes)?;
+        let own = Step::after(base.own.as_ref(), self.writer, object)?;
+        Ok((Turned { tree: seen.tree, made, raw, gitlinks }, Steps { own: Some(own), raw: raw_step }))
     }
 
-    fn keep(&self, id: gix::ObjectId, body: &[u8], row: &mut Row) -> Result<RawObject> {
+    fn keep(&self, id: gix::ObjectId, body: &[u8], base: Option<&Step>) -> Result<(RawObject, Step)> {
         let encoded = blob_envelope(body, self.limits).map_err(|e| GitError::Damaged {
             oid: id.to_string(),
             at: String::new(),
             detail: e.to_string(),
         })?;
         let raw = RawObject { kind: ObjectKind::Tree, id, part: None, blob: encoded.id };
-        row.put(self.writer, Prepared::new(encoded.id, encoded.bytes)?)?;
-        Ok(raw)
+        let step = Step::after(base, self.writer, Prepared::new(encoded.id, encoded.bytes)?)?;
+        Ok((raw, step))
     }
+}
+
+/// Versions of a folder that one thread takes at a time.
+const AT_ONCE: usize = 1500;
+
+/// What the next version of a folder stands on: its tree, and its Git body where that is kept.
+#[derive(Clone, Default)]
+struct Steps {
+    own: Option<Step>,
+    raw: Option<Step>,
+}
+
+fn places(trees: &[TreeUse], ids: &Ids) -> HashMap<gix::ObjectId, usize> {
+    trees.iter().enumerate().map(|(at, seen)| (ids.name(seen.tree), at)).collect()
 }
 
 /// How far each tree is from its deepest folder; those it holds are all lower. Folders met before this run count as
 /// none.
 fn heights(trees: &[TreeUse], ids: &Ids) -> Vec<u32> {
-    let places: HashMap<gix::ObjectId, usize> =
-        trees.iter().enumerate().map(|(at, seen)| (ids.name(seen.tree), at)).collect();
+    let places = places(trees, ids);
     let mut heights = vec![u32::MAX; trees.len()];
     for start in 0..trees.len() {
         let mut stack = vec![(start, 0usize)];
