@@ -4,12 +4,12 @@
 //! repository as it was.
 
 mod blobs;
-mod changes;
-mod commit;
+pub(crate) mod changes;
+pub(crate) mod commit;
 mod discover;
 mod family;
 mod ids;
-mod keep;
+pub(crate) mod keep;
 mod people;
 mod publish;
 mod row;
@@ -18,7 +18,7 @@ mod select;
 mod sketch;
 mod source;
 mod states;
-mod tree;
+pub(crate) mod tree;
 
 use crate::object::ObjectKind;
 use crate::Result;
