@@ -2,6 +2,7 @@
 
 use crate::fixture::{Git, git_in};
 use crate::gemel::{Gemel, Refs};
+use crate::peer::{Peer, shared};
 use gemel_git::import::HeadOutcome;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,11 +13,13 @@ pub(crate) struct Case {
     build: fn() -> Git,
     head: Option<&'static str>,
     losses: &'static [&'static str],
+    /// Whether release 0.12 gives the same identities.
+    as_0_12: bool,
 }
 
 /// The history that `build` makes.
 pub(crate) fn case(name: &'static str, build: fn() -> Git) -> Case {
-    Case { name, build, head: None, losses: &[] }
+    Case { name, build, head: None, losses: &[], as_0_12: true }
 }
 
 impl Case {
@@ -28,6 +31,11 @@ impl Case {
     /// What the mapping of the head commit says is lost.
     pub(crate) fn losses(self, losses: &'static [&'static str]) -> Case {
         Case { losses, ..self }
+    }
+
+    /// Release 0.12 refuses it, or loses or changes something.
+    pub(crate) fn unlike_0_12(self) -> Case {
+        Case { as_0_12: false, ..self }
     }
 
     fn check(&self) {
@@ -48,6 +56,13 @@ impl Case {
         }
         changes_nothing_again(&git, &gemel);
         in_two_steps(&git, &gemel);
+        if let Some(peer) = Peer::named().filter(|_| report.tip.is_some()) {
+            let ours = Gemel::new();
+            ours.import_head(&git, "HEAD");
+            let theirs = peer.import(&git);
+            let same = theirs.as_ref().is_ok_and(|refs| shared(refs.clone()) == shared(ours.refs()));
+            assert_eq!(same, self.as_0_12, "whether release 0.12 agrees: {:.200}", format!("{theirs:?}"));
+        }
     }
 }
 

@@ -184,9 +184,13 @@ impl Gemel {
     }
 
     /// The text of the refs that were taken.
-    pub(crate) fn kept_refs(&self) -> String {
+    pub(crate) fn kept_refs(&self) -> Vec<u8> {
         let mapping = self.target("refs/mappings/import/git_refs").unwrap();
         let blob = self.with(&mapping, |object| Mapping::view(object).unwrap().to());
-        String::from_utf8(gemel_repo::content::read_blob(self.repo.store(), &blob).unwrap()).unwrap()
+        self.blob(&blob)
+    }
+
+    pub(crate) fn blob(&self, id: &Gid) -> Vec<u8> {
+        gemel_repo::content::read_blob(self.repo.store(), id).unwrap()
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::fixture::Git;
 use crate::gemel::Gemel;
-use std::process::Command;
+use crate::peer::Peer;
 
 /// Author lines.
 #[rustfmt::skip]
@@ -170,21 +170,13 @@ fn odd_commits_become_the_changes_of_release_0_12() {
     }
 }
 
-/// Asks that release itself, when `GEMEL_PEER` names its program.
+/// Asks that release itself.
 #[test]
-#[ignore = "needs the program of release 0.12"]
+#[ignore = "needs the program of release 0.12, named by GEMEL_PEER"]
 fn release_0_12_agrees() {
-    let peer = std::env::var_os("GEMEL_PEER").expect("GEMEL_PEER names the program of release 0.12");
+    let peer = Peer::named().expect("GEMEL_PEER names the program of release 0.12");
     for (git, expected) in pinned() {
-        let work = git.beside("work");
-        let run = |args: &[&str]| {
-            let out = Command::new(&peer).args(args).output().unwrap();
-            String::from_utf8_lossy(&out.stdout).into_owned()
-        };
-        let (dir, git_dir) = (work.to_str().unwrap(), git.git_dir.to_str().unwrap());
-        run(&["init", dir]);
-        run(&["--repo", dir, "import-git", "--git-dir", git_dir]);
-        let shown = run(&["--repo", dir, "show", "C1", "--json"]);
-        assert!(shown.contains(&expected), "{}", git.run(&["cat-file", "commit", "main"]));
+        let refs = peer.import(&git).unwrap();
+        assert_eq!(refs["refs/head"].to_string(), expected, "{}", git.run(&["cat-file", "commit", "main"]));
     }
 }

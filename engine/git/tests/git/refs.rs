@@ -1,9 +1,13 @@
 //! Branches, tags, notes, replacements, `HEAD`.
 
 use crate::cases::{case, run};
-use crate::fixture::{FILE, Git, Story};
+use crate::fixture::{ELSEWHERE, FILE, GITLINK, Git, Story};
 use crate::gemel::Gemel;
+use gemel_object::families::Mapping;
 use std::fmt::Write as _;
+
+/// A commit of another repository with longer names.
+const ELSEWHERE_256: &str = "1111111111111111111111111111111111111111111111111111111111111111";
 
 /// A short line of history.
 fn line() -> Git {
@@ -130,6 +134,16 @@ fn heads() {
             git
         })
         .head("\"two\" by \"Ada <ada@x.test>\" at Some(1000000001000): a"),
+        case("what a killed Git leaves", || {
+            let git = line();
+            for name in ["refs/heads/main.lock", "refs/heads/side.lock", "HEAD.lock", "packed-refs.lock"] {
+                git.set(name, "");
+            }
+            git.set("refs/tags/v1", &git.head());
+            std::fs::create_dir_all(git.git_dir.join("refs/heads/empty/folder")).unwrap();
+            git
+        })
+        .head("\"two\" by \"Ada <ada@x.test>\" at Some(1000000001000): a"),
         case("names at the edge", || {
             let git = line();
             let head = git.head();
@@ -165,7 +179,7 @@ fn ten_thousand_refs() {
     let gemel = Gemel::new();
     let report = gemel.import(&git);
     assert_eq!((report.commits, report.changes, report.refs_left), (2, 2, 0));
-    let text = gemel.kept_refs();
+    let text = String::from_utf8(gemel.kept_refs()).unwrap();
     assert_eq!(
         text.lines().filter(|line| !line.starts_with("HEAD") && line.contains(" refs/heads/")).count(),
         10_001
@@ -184,4 +198,49 @@ fn other_refs_are_counted() {
     }
     let report = Gemel::new().import(&git);
     assert_eq!((report.refs_left, report.changes), (4, 2));
+}
+
+/// Names are bytes.
+#[test]
+#[cfg(target_os = "linux")]
+fn names_that_are_not_utf_8() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let git = line();
+    let head = git.head();
+    let name = std::ffi::OsStr::from_bytes(b"refs/heads/caf\xe9");
+    std::fs::write(git.git_dir.join(name), format!("{head}\n")).unwrap();
+    let gemel = Gemel::of(&git);
+    let text = gemel.kept_refs();
+    let line = [head.as_bytes(), b" refs/heads/caf\xe9\n"].concat();
+    assert!(text.windows(line.len()).any(|window| window == line));
+    gemel.fsck();
+}
+
+/// Invariant FAM-22: what is outside is named as it is named there, and its bytes are there.
+#[test]
+fn mappings_keep_names_and_bytes() {
+    for format in ["sha1", "sha256"] {
+        let git = Git::init(&["--bare", "--initial-branch=main", &format!("--object-format={format}")]);
+        let link = (if format == "sha1" { ELSEWHERE } else { ELSEWHERE_256 }, "sub");
+        let tree = git.tree(&[(FILE, b"f", &git.blob(b"x")), (GITLINK, link.1.as_bytes(), link.0)]);
+        let commit = git.raw_commit(&tree, b"author A <a@x> 5 +051800\ncommitter C <c@x> 5 --700\n\nm\xff\0");
+        let tag = git.tag(&commit, "commit", "v1");
+        git.set("refs/heads/main", &commit);
+        git.set("refs/tags/v1", &tag);
+        let gemel = Gemel::of(&git);
+        for (kind, oid) in [("commit", &commit), ("tree", &tree)] {
+            let name = format!("refs/mappings/import/git_{kind}/{oid}");
+            let mapping = gemel.target(&name).unwrap();
+            gemel.with(&mapping, |object| assert_eq!(Mapping::view(object).unwrap().from(), oid));
+        }
+        for (kind, oid) in [("commit", &commit), ("tree", &tree), ("tag", &tag)] {
+            let mapping = gemel.target(&format!("refs/mappings/import/git_raw/{kind}/{oid}")).unwrap();
+            let blob = gemel.with(&mapping, |object| {
+                let mapping = Mapping::view(object).unwrap();
+                assert_eq!(mapping.from(), format!("git-object:{kind}:{oid}"));
+                mapping.to()
+            });
+            assert!(gemel.blob(&blob) == git.feed(&["cat-file", kind, oid], b""), "{kind}");
+        }
+    }
 }
