@@ -105,7 +105,10 @@ impl From<GitError> for CliError {
             GitError::NotARepository { .. } | GitError::UnknownRevision { .. } | GitError::Missing { .. } => {
                 Code::NotFound
             }
-            GitError::Damaged { .. } | GitError::Mapping { .. } | GitError::Git { .. } => Code::RepositoryCorrupt,
+            GitError::Absent { .. }
+            | GitError::Damaged { .. }
+            | GitError::Mapping { .. }
+            | GitError::Git { .. } => Code::RepositoryCorrupt,
             GitError::Oversize { .. } | GitError::Unfit { .. } => Code::LimitExceeded,
             GitError::Refused { .. } => Code::InvalidArgument,
             GitError::Io { .. } => Code::Internal,

@@ -35,6 +35,14 @@ pub enum GitError {
         /// What needs it: a path, a ref, a commit.
         at: String,
     },
+    /// Something that the way back to Git needs and the repository has not. Nothing takes its place.
+    #[error("{what} is missing{}", place(at))]
+    Absent {
+        /// The object, by its Git name or its identity.
+        what: String,
+        /// What needs it: a path in a commit, a ref.
+        at: String,
+    },
     /// An object that breaks Git's own rules, or whose bytes are not those of its name.
     #[error("Git object {oid} is damaged{}: {detail}", place(at))]
     Damaged {
