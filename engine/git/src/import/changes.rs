@@ -25,6 +25,9 @@ pub(crate) const TREES: &str = "refs/mappings/import/git_tree/";
 const UNKNOWN: [&str; 5] =
     ["intent unknown", "claims unknown", "evidence unknown", "residuals unknown", "verification scope unknown"];
 
+/// What is told of a commit whose parents lie behind a shallow boundary.
+pub(crate) const SHALLOW_LOSS: &str = "parents omitted (shallow boundary)";
+
 /// Commits whose parts are made at the same time.
 const BLOCK: usize = 1024;
 
@@ -143,7 +146,7 @@ impl Changes<'_> {
         let mut losses = self.gitlinks(commit);
         let operations = self.operations(commit, &self.found.deltas[at], producer, &mut losses)?;
         if commit.shallow {
-            losses.push("parents omitted (shallow boundary)".to_owned());
+            losses.push(SHALLOW_LOSS.to_owned());
         }
         let body = reader.body(&commit.id, ObjectKind::Commit, &String::new)?;
         let body = blob_envelope(body, self.limits).map_err(unfit("the body", commit))?;

@@ -16,7 +16,7 @@ mod row;
 mod seed;
 mod select;
 mod sketch;
-mod source;
+pub(crate) mod source;
 mod states;
 pub(crate) mod tree;
 

@@ -153,7 +153,7 @@ impl Reader {
 }
 
 /// The Git directory that `path` names.
-fn git_dir(path: &Path) -> Result<PathBuf, String> {
+pub(crate) fn git_dir(path: &Path) -> Result<PathBuf, String> {
     let found = std::fs::metadata(path).map_err(|e| e.to_string())?;
     if found.is_dir() {
         let inner = path.join(".git");
@@ -201,7 +201,7 @@ fn pack_bytes(common_dir: &Path) -> u64 {
 }
 
 /// An error with its causes, in one line.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {
