@@ -65,7 +65,7 @@ impl Session {
 
     fn run(self, store: &Store) -> Result<Vec<NewObject>, StoreError> {
         if let Session::Repack = self {
-            let plan = store.plan_repack(&RepackOptions::default())?;
+            let plan = store.plan_repack(&RepackOptions { level: Some(1) })?;
             let facts = store.repack(&plan, 0, &|_, _| {})?;
             assert!(facts.left.is_empty(), "{facts:?}");
             return Ok(Vec::new());

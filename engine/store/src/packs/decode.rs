@@ -46,6 +46,14 @@ impl Piece {
         Ok(out)
     }
 
+    /// The piece as that of a blob, which has no keys whatever it is stored in: a repack puts small ones into groups.
+    ///
+    /// # Errors
+    /// As [`Piece::envelope`].
+    pub(crate) fn of_blob(self) -> Result<Piece, FormatError> {
+        Ok(Piece { form: self.envelope()?, keys: None })
+    }
+
     /// About how many bytes of memory it takes.
     pub(crate) fn weight(&self) -> usize {
         self.form.len() + self.keys.as_ref().map_or(0, |keys| keys.len() * KEY_LEN)
@@ -202,6 +210,9 @@ fn key_of(pack: &Pack, code: RefCode) -> Result<Key, FormatError> {
 }
 
 pub(super) fn apply(pack: &Pack, frame: &Frame<'_>, base: &Piece) -> Result<Piece, FormatError> {
+    if let (Kind::Raw { .. }, Some([])) = (frame.kind, base.keys.as_deref()) {
+        return apply(pack, frame, &base.clone().of_blob()?);
+    }
     let mut reader = Reader::new(frame.payload);
     let keys = match (frame.kind, &base.keys) {
         (Kind::Cut { ordinal }, Some(base_keys)) => {

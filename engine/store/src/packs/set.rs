@@ -134,6 +134,10 @@ impl PackSet {
                     None => hash(id, &piece.form),
                     Some(_) => piece.clone().envelope().is_ok_and(|bytes| hash(id, &bytes)),
                 };
+                let piece = match id.family() {
+                    Family::Blob => piece.of_blob().ok()?,
+                    _ => piece,
+                };
                 right.then(|| (piece, decode::depth_at(pack, place)))
             }
             _ => None,

@@ -4,6 +4,7 @@
 //! and every [`SEGMENT`]th of those on one further up, so that the depth stays within [`REPACK_DEPTH`] and a long
 //! history needs few whole copies.
 
+use super::likeness::Likeness;
 use crate::packs::decode::Piece;
 use crate::packs::effort::{DICTIONARY_UP_TO, REPACK_DEPTH, SEGMENT};
 use gemel_object::Gid;
@@ -27,6 +28,7 @@ pub(super) struct Base {
     pub(super) id: Gid,
     pub(super) piece: Piece,
     pub(super) depth: u8,
+    pub(super) likeness: Likeness,
     /// Steps to `head`.
     steps: u8,
     /// Where its segment begins; absent for one that begins one.
@@ -72,8 +74,9 @@ pub(super) enum Place {
 
 impl Base {
     /// The object `id` as a base for others, given what it stands on itself.
-    pub(super) fn new(id: Gid, piece: Piece, on: Option<(&Arc<Base>, Place)>) -> Base {
-        let mut made = Base { id, piece, depth: 0, steps: 0, head: None, head_steps: 0, over: None };
+    pub(super) fn new(id: Gid, piece: Piece, likeness: Likeness, on: Option<(&Arc<Base>, Place)>) -> Base {
+        let mut made =
+            Base { id, piece, depth: 0, likeness, steps: 0, head: None, head_steps: 0, over: None };
         let Some((on, place)) = on else { return made };
         made.depth = on.depth + 1;
         match place {

@@ -6,6 +6,7 @@
 use super::survey::{NONE, Shape, Survey};
 use crate::Result;
 use rayon::prelude::*;
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 /// Sequences that resemblance alone brings together end here.
@@ -28,8 +29,8 @@ const BATCH: usize = 4096;
 pub(super) struct Families {
     /// Each newest first.
     pub(super) sequences: Vec<Vec<u32>>,
-    /// For an item that begins something new, an item that resembles it.
-    pub(super) alike: HashMap<u32, u32>,
+    /// Items that resemble each other, both ways.
+    pub(super) alike: HashMap<u32, Vec<u32>>,
 }
 
 impl Families {
@@ -40,34 +41,20 @@ impl Families {
     pub(super) fn of(survey: &Survey, resemblance: bool, wanted: impl Fn(u32) -> bool) -> Result<Families> {
         let items: Vec<u32> = (0..).zip(&survey.items).map(|(at, _)| at).filter(|at| wanted(*at)).collect();
         let mut union = Union::new(survey.items.len());
-        let mut has_base = vec![false; survey.items.len()];
-        let mut newest: Vec<u32> = (0..).take(survey.items.len()).collect();
         for &at in &items {
             let base = survey.items[at as usize].base;
             if base != NONE && wanted(base) {
-                has_base[at as usize] = true;
-                let (a, b) = (union.find(at), union.find(base));
-                let root = union.join(a, b);
-                newest[root as usize] = newest[a as usize].max(newest[b as usize]);
+                union.join(at, base);
             }
         }
-        // The newest of each is what the others come to stand on, so that is what has to resemble something.
-        let mut heads: Vec<u32> = Vec::new();
-        for &at in &items {
-            if newest[union.find(at) as usize] == at {
-                heads.push(at);
-            }
-        }
-        let mut families = Families::default();
+        let mut families = Families { sequences: union.sequences(survey, &items), ..Families::default() };
         if resemblance {
+            // The newest of each is what the others come to stand on, so that is what has to resemble something.
+            let mut heads: Vec<u32> = families.sequences.iter().filter_map(|s| s.first().copied()).collect();
+            heads.sort_unstable();
             families.join_alike(survey, &heads, &mut union)?;
+            families.sequences = union.sequences(survey, &items);
         }
-        let mut by_root: HashMap<u32, Vec<u32>> = HashMap::new();
-        for &at in items.iter().rev() {
-            by_root.entry(union.find(at)).or_default().push(at);
-        }
-        families.sequences = by_root.into_values().collect();
-        families.sequences.sort_unstable_by_key(|sequence| std::cmp::Reverse(sequence.first().copied()));
         Ok(families)
     }
 
@@ -91,15 +78,32 @@ impl Families {
                 }
                 let best = votes.into_iter().max_by_key(|(other, count)| (*count, std::cmp::Reverse(*other)));
                 let Some((other, _)) = best.filter(|(_, count)| *count >= SHARED) else { continue };
-                let (a, b) = (union.find(at), union.find(other));
-                if a == b || union.size[a as usize] + union.size[b as usize] <= MOST_ALIKE {
-                    union.join(a, b);
-                    self.alike.insert(at, other);
+                if union.find(at) == union.find(other)
+                    || union.size_of(at) + union.size_of(other) <= MOST_ALIKE
+                {
+                    union.join(at, other);
+                    self.alike.entry(at).or_default().push(other);
+                    self.alike.entry(other).or_default().push(at);
                 }
             }
         }
         Ok(())
     }
+}
+
+/// Whether a sequence, which begins with what was written last, begins with the oldest: importers may write histories
+/// backwards. Contents grow more often than they shrink.
+fn is_newest_last(survey: &Survey, sequence: &[u32]) -> bool {
+    let (mut grown, mut shrunk) = (0u32, 0u32);
+    for item in sequence.iter().map(|at| &survey.items[*at as usize]) {
+        let Some(base) = survey.items.get(item.base as usize) else { continue };
+        match item.plain_bytes.cmp(&base.plain_bytes) {
+            Ordering::Greater => grown += 1,
+            Ordering::Less => shrunk += 1,
+            Ordering::Equal => {}
+        }
+    }
+    shrunk > grown
 }
 
 fn features_of(survey: &Survey, at: u32) -> Result<Option<[u64; FEATURES]>> {
@@ -165,14 +169,30 @@ impl Union {
         at
     }
 
-    /// Joins two roots; the root of both.
-    fn join(&mut self, a: u32, b: u32) -> u32 {
-        if a == b {
-            return a;
+    fn size_of(&mut self, at: u32) -> u32 {
+        let root = self.find(at);
+        self.size[root as usize]
+    }
+
+    /// Puts two items into one set.
+    fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.find(a), self.find(b));
+        if a != b {
+            let (root, other) = if self.size[a as usize] >= self.size[b as usize] { (a, b) } else { (b, a) };
+            self.parent[other as usize] = root;
+            self.size[root as usize] += self.size[other as usize];
         }
-        let (root, other) = if self.size[a as usize] >= self.size[b as usize] { (a, b) } else { (b, a) };
-        self.parent[other as usize] = root;
-        self.size[root as usize] += self.size[other as usize];
-        root
+    }
+
+    /// The sets of these items, which ascend, as sequences with the newest first; the newest sequence first.
+    fn sequences(&mut self, survey: &Survey, items: &[u32]) -> Vec<Vec<u32>> {
+        let mut by_root: HashMap<u32, Vec<u32>> = HashMap::new();
+        for &at in items.iter().rev() {
+            by_root.entry(self.find(at)).or_default().push(at);
+        }
+        let mut sequences: Vec<Vec<u32>> = by_root.into_values().collect();
+        sequences.sort_unstable_by_key(|sequence| std::cmp::Reverse(sequence.first().copied()));
+        sequences.iter_mut().filter(|s| is_newest_last(survey, s)).for_each(|s| s.reverse());
+        sequences
     }
 }

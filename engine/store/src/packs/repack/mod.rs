@@ -13,6 +13,7 @@
 mod choose;
 mod estimate;
 mod family;
+mod likeness;
 mod rewrite;
 mod survey;
 

@@ -2,15 +2,16 @@
 
 use super::choose::{Base, Form, Whole, choose};
 use super::family::Families;
+use super::likeness::Likeness;
 use super::survey::{NONE, Shape, Survey};
 use crate::packs::decode::{self, Found, Piece, chunk_plain};
-use crate::packs::effort::{self, NEIGHBOURS, REPACK_GROUP_LEVEL};
-use crate::packs::session::{PackedGroup, Session, with_length};
+use crate::packs::effort::{self, NEIGHBOURS, REPACK_GROUP_LEVEL, TRIED};
+use crate::packs::session::{BESIDE_GROUP, PackedGroup, Session, with_length};
 use crate::{Result, StoreError};
 use gemel_object::Gid;
 use gemel_packfmt::codec::{self, Aid, Dictionary, Level};
 use gemel_packfmt::frame::{Kind, Method};
-use gemel_packfmt::{group::GroupBuilder, large};
+use gemel_packfmt::{cut, group::GroupBuilder, large};
 use rayon::prelude::*;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,6 +22,8 @@ const SAMPLES: usize = 4000;
 const SAMPLE_UP_TO: u64 = 32 << 10;
 /// Bytes of bases kept because an older version is known to resemble them.
 const KEPT_BYTES: usize = 16 << 20;
+/// Bytes of neighbours kept.
+const NEAR_BYTES: usize = 24 << 20;
 /// Objects of groups decoded together.
 const BATCH: usize = 1024;
 
@@ -53,7 +56,9 @@ impl<'s> Rewrite<'s> {
     pub(super) fn run(mut self) -> Result<Session> {
         let survey = self.survey;
         let shape = |at: u32| survey.items[at as usize].shape;
-        let raw = Families::of(survey, true, |at| shape(at) == Shape::Raw)?;
+        let loners = survey.small_loners();
+        let is_loner = |at: u32| loners.get(at as usize).copied().unwrap_or_default();
+        let raw = Families::of(survey, true, |at| shape(at) == Shape::Raw && !is_loner(at))?;
         self.train(&raw)?;
         self.sequences(&raw)?;
         drop(raw);
@@ -61,8 +66,8 @@ impl<'s> Rewrite<'s> {
         self.sequences(&cut)?;
         drop(cut);
         let all = 0..u32::try_from(survey.items.len()).unwrap_or(NONE);
-        let grouped: Vec<u32> =
-            all.clone().filter(|at| shape(*at) == Shape::Cut && !survey.is_versioned(*at)).collect();
+        let is_grouped = |at: &u32| is_loner(*at) || shape(*at) == Shape::Cut && !survey.is_versioned(*at);
+        let grouped: Vec<u32> = all.clone().filter(is_grouped).collect();
         self.groups(&grouped)?;
         for at in all.filter(|at| shape(*at) == Shape::Large) {
             self.large(at)?;
@@ -106,7 +111,7 @@ impl<'s> Rewrite<'s> {
     }
 
     /// Writes the versions of something, newest first.
-    fn sequence(&self, sequence: &[u32], alike: &HashMap<u32, u32>) -> Result<()> {
+    fn sequence(&self, sequence: &[u32], alike: &HashMap<u32, Vec<u32>>) -> Result<()> {
         let dictionary = self.dictionary.as_ref().map(|(_, dictionary)| dictionary.as_ref());
         forms(self.survey, sequence, alike, self.level, dictionary, |at, piece, form| {
             self.put(&self.survey.items[at as usize].id, piece, form)?;
@@ -152,19 +157,32 @@ impl<'s> Rewrite<'s> {
         }
     }
 
+    /// An object in cut form; a blob is one without references.
+    fn cut_piece(&self, at: u32) -> Result<Piece> {
+        let piece = self.survey.piece(at)?;
+        if piece.keys.is_some() {
+            return Ok(piece);
+        }
+        let mut form = Vec::with_capacity(piece.form.len() + 1);
+        let id = self.survey.items[at as usize].id;
+        cut::cut(&piece.form, &[], &mut form)
+            .map_err(|e| StoreError::InvalidObject { family: id.family(), detail: e.to_string() })?;
+        Ok(Piece { form, keys: Some(Vec::new()) })
+    }
+
     /// Writes objects that share groups, in the order they were written in.
     fn groups(&self, items: &[u32]) -> Result<()> {
         for batch in items.chunks(BATCH) {
-            let pieces: Vec<Piece> =
-                batch.par_iter().map(|&at| self.survey.piece(at)).collect::<Result<_>>()?;
+            let pieces: Vec<Piece> = batch.par_iter().map(|&at| self.cut_piece(at)).collect::<Result<_>>()?;
             let mut full: Vec<GroupBuilder> = Vec::new();
             {
                 let mut session = self.lock();
                 for (at, piece) in batch.iter().zip(&pieces) {
-                    let id = self.survey.items[*at as usize].id;
-                    let Some(ordinal) = session.ordinal_of(&id) else { continue };
+                    let item = &self.survey.items[*at as usize];
+                    let Some(ordinal) = session.ordinal_of(&item.id) else { continue };
                     let codes = session.codes(ordinal, piece.keys.as_deref().unwrap_or_default());
-                    full.extend(session.join_group(ordinal, id.family().code(), &codes, &piece.form));
+                    let group = if item.beside { BESIDE_GROUP } else { item.id.family().code() };
+                    full.extend(session.join_group(ordinal, group, &codes, &piece.form));
                 }
             }
             let packed: Vec<PackedGroup> =
@@ -215,26 +233,37 @@ impl<'s> Rewrite<'s> {
 pub(super) fn forms(
     survey: &Survey,
     sequence: &[u32],
-    alike: &HashMap<u32, u32>,
+    alike: &HashMap<u32, Vec<u32>>,
     level: Level,
     dictionary: Option<&Dictionary>,
     mut take: impl FnMut(u32, &Piece, &Form) -> Result<()>,
 ) -> Result<()> {
-    let mut near: VecDeque<Arc<Base>> = VecDeque::new();
+    let (mut near, mut near_bytes) = (VecDeque::<Arc<Base>>::new(), 0usize);
     // Bases by the item that is known to resemble them and comes later.
     let mut kept: HashMap<u32, Vec<Arc<Base>>> = HashMap::new();
     let mut kept_bytes = 0usize;
-    let mut resembled: HashMap<u32, Vec<u32>> = HashMap::new();
-    for at in sequence.iter().filter(|_| sequence.len() > 1) {
-        if let Some(other) = alike.get(at) {
-            resembled.entry(*other).or_default().push(*at);
+    let mut related: HashMap<u32, Vec<u32>> = HashMap::new();
+    for &at in sequence.iter().filter(|_| sequence.len() > 1) {
+        let base = survey.items[at as usize].base;
+        if base != NONE {
+            related.entry(at).or_default().push(base);
+            related.entry(base).or_default().push(at);
         }
+        related.entry(at).or_default().extend(alike.get(&at).into_iter().flatten());
     }
     for &at in sequence {
         let piece = survey.piece(at)?;
         let known = kept.remove(&at).unwrap_or_default();
         kept_bytes -= known.iter().map(|base| base.piece.form.len()).sum::<usize>();
-        let candidates: Vec<Arc<Base>> = known.into_iter().chain(near.iter().rev().cloned()).collect();
+        let likeness = match sequence {
+            [_] => Likeness::default(),
+            _ => Likeness::of(&piece),
+        };
+        let mut closest: Vec<(usize, &Arc<Base>)> =
+            near.iter().rev().map(|base| (base.likeness.lacks(&likeness), base)).collect();
+        closest.sort_by_key(|(lacking, _)| *lacking);
+        let closest = closest.into_iter().take(TRIED).map(|(_, base)| Arc::clone(base));
+        let candidates: Vec<Arc<Base>> = closest.chain(known).collect();
         let form = choose(&piece, &candidates, level, dictionary);
         take(at, &piece, &form)?;
         if sequence.len() == 1 {
@@ -245,16 +274,18 @@ pub(super) fn forms(
             Form::Whole(_) => None,
         };
         let item = &survey.items[at as usize];
-        let base = Arc::new(Base::new(item.id, piece, on));
-        for other in resembled.remove(&at).unwrap_or_default().into_iter().chain([item.base]) {
-            if other != NONE && kept_bytes + base.piece.form.len() <= KEPT_BYTES {
+        let base = Arc::new(Base::new(item.id, piece, likeness, on));
+        for other in related.remove(&at).unwrap_or_default() {
+            // One that is written already needs no base any more.
+            if related.contains_key(&other) && kept_bytes + base.piece.form.len() <= KEPT_BYTES {
                 kept_bytes += base.piece.form.len();
                 kept.entry(other).or_default().push(Arc::clone(&base));
             }
         }
+        near_bytes += base.piece.form.len();
         near.push_back(base);
-        if near.len() > NEIGHBOURS {
-            near.pop_front();
+        while near.len() > NEIGHBOURS || near_bytes > NEAR_BYTES && near.len() > 1 {
+            near_bytes -= near.pop_front().map_or(0, |base| base.piece.form.len());
         }
     }
     Ok(())

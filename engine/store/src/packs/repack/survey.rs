@@ -1,6 +1,7 @@
 //! What is to be rewritten: every object once, where it lies, and on what it stands.
 
 use crate::packs::decode::{self, Found, Piece};
+use crate::packs::effort::GROUPED_UP_TO;
 use crate::packs::hasher::KeyMap;
 use crate::packs::pack::Pack;
 use crate::packs::set::{PackSet, hash};
@@ -9,6 +10,7 @@ use gemel_object::{Family, Gid};
 use gemel_packfmt::frame::{Frame, Kind, Method};
 use gemel_packfmt::index::Place;
 use gemel_packfmt::{Key, large};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Stands for "no item".
@@ -35,7 +37,9 @@ pub(super) struct Item {
     pub(super) shape: Shape,
     /// Whether it stands on a base or has a frame of its own; members of groups do not.
     pub(super) alone: bool,
-    /// Plain bytes of its frame; 0 for a member of a group.
+    /// Whether it shares a group with objects of other families: its writer found that they belong together.
+    pub(super) beside: bool,
+    /// Plain bytes of its frame; 0 for a member of a group, which is small.
     pub(super) plain_bytes: u64,
     /// Bytes of its frame; 0 for a member of a group.
     pub(super) frame_bytes: u64,
@@ -85,7 +89,9 @@ impl Survey {
         bases: &mut Vec<(u32, Key)>,
     ) -> Result<()> {
         let pack = Arc::clone(&self.packs[number]);
-        let mut group = u64::MAX;
+        let first = self.items.len();
+        // The family of each group, or none of a mixed one.
+        let mut groups: HashMap<u64, Option<Family>> = HashMap::new();
         for ordinal in 0..pack.objects() {
             let unreadable = |offset_bytes: u64, detail: String| StoreError::CorruptFile {
                 path: pack.path.clone(),
@@ -101,6 +107,7 @@ impl Survey {
             let (shape, alone) = match frame.kind {
                 Kind::Raw { .. } => (Shape::Raw, true),
                 Kind::Cut { .. } => (Shape::Cut, true),
+                Kind::Group if id.family() == Family::Blob => (Shape::Raw, false),
                 Kind::Group => (Shape::Cut, false),
                 Kind::Large { .. } => (Shape::Large, true),
                 _ => return Err(unreadable(place.offset, "no frame of an object".to_owned())),
@@ -108,9 +115,12 @@ impl Survey {
             if shape == Shape::Large {
                 self.chunk_bytes += frame.end - frame.offset + chunk_bytes(&pack, &frame);
             }
-            if !alone && group != place.offset {
-                group = place.offset;
-                self.group_bytes += frame.end - frame.offset;
+            if !alone {
+                let family = groups.entry(place.offset).or_insert_with(|| {
+                    self.group_bytes += frame.end - frame.offset;
+                    Some(id.family())
+                });
+                *family = family.filter(|family| *family == id.family());
             }
             let at = u32::try_from(self.items.len()).unwrap_or(NONE);
             if *by_key.entry(*id.as_bytes()).or_insert(at) != at {
@@ -127,10 +137,14 @@ impl Survey {
                 place,
                 shape,
                 alone,
+                beside: false,
                 plain_bytes: if alone { frame.plain_len } else { 0 },
                 frame_bytes: if alone { frame.end - frame.offset } else { 0 },
                 base: NONE,
             });
+        }
+        for item in self.items.iter_mut().skip(first) {
+            item.beside = groups.get(&item.place.offset) == Some(&None);
         }
         Ok(())
     }
@@ -157,10 +171,27 @@ impl Survey {
                         hash(&item.id, &bytes)
                     }
                 };
-                if right { Ok(piece) } else { Err(damage("its bytes hash to another identity".to_owned())) }
+                match (right, item.shape) {
+                    (true, Shape::Raw) => piece.of_blob().map_err(|e| damage(e.to_string())),
+                    (true, _) => Ok(piece),
+                    (false, _) => Err(damage("its bytes hash to another identity".to_owned())),
+                }
             }
             Found::Chunks(..) => Err(damage("is stored in chunks behind a frame of another kind".to_owned())),
         }
+    }
+
+    /// Which items are small blobs that stand alone and carry no other: what they have in common shows only together.
+    pub(super) fn small_loners(&self) -> Vec<bool> {
+        let is_small =
+            |item: &Item| item.shape == Shape::Raw && item.base == NONE && item.plain_bytes <= GROUPED_UP_TO;
+        let mut loners: Vec<bool> = self.items.iter().map(is_small).collect();
+        for item in &self.items {
+            if let Some(loner) = loners.get_mut(item.base as usize) {
+                *loner = false;
+            }
+        }
+        loners
     }
 
     /// Whether objects of this kind are worth a frame of their own, to stand on each other: those that did so far, and
