@@ -90,7 +90,8 @@ impl Context<'_> {
         if self.shows_progress() { Box::new(Bar::new()) } else { Box::new(|_, _, _| ()) }
     }
 
-    fn shows_progress(&self) -> bool {
+    /// Whether a person watches.
+    pub(crate) fn shows_progress(&self) -> bool {
         self.environment.stderr_is_terminal && !self.globals.quiet
     }
 }

@@ -111,7 +111,7 @@ impl From<GitError> for CliError {
             | GitError::Git { .. } => Code::RepositoryCorrupt,
             GitError::Oversize { .. } | GitError::Unfit { .. } => Code::LimitExceeded,
             GitError::Refused { .. } => Code::InvalidArgument,
-            GitError::Io { .. } => Code::Internal,
+            GitError::Command { .. } | GitError::Io { .. } => Code::Internal,
         };
         match error {
             GitError::Repo(error) => CliError::from(error),

@@ -6,8 +6,9 @@ use crate::error::CliError;
 use crate::json::Obj;
 use crate::render::{Printer, counted, size};
 use gemel_git::import::{HeadOutcome, ImportOptions, ImportReport, import};
+use gemel_repo::{Repo, history};
 use serde_json::{Map, Value};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Bring in the history of a Git repository
 #[derive(Debug, clap::Args)]
@@ -45,7 +46,33 @@ pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c
         keep_oversize: args.oversize == Oversize::Keep,
         now_ms: context.now_ms,
     };
-    Ok(Answer::done(Imported(import(repo, &options, &*context.progress())?)))
+    let own = options.head.is_none() && is_same(&options.git_dir, &repo.root().join(".git"));
+    let report = import_into(context, repo, &options, own)?;
+    Ok(Answer::done(Imported(report)))
+}
+
+/// Imports; with `own` the root's files are those of the Git repository's `HEAD`, and the default workspace follows.
+pub(crate) fn import_into(
+    context: &Context<'_>,
+    repo: &Repo,
+    options: &ImportOptions,
+    own: bool,
+) -> Result<ImportReport, CliError> {
+    let before = repo.store().refs()?.get("refs/state/head")?;
+    let report = import(repo, options, &*context.progress())?;
+    let after = repo.store().refs()?.get("refs/state/head")?;
+    if let Some(state) = after.filter(|_| own && report.head != HeadOutcome::Kept) {
+        history::adopt(repo, before, state, context.now_ms)?;
+    }
+    Ok(report)
+}
+
+/// Whether two paths lead to one place.
+fn is_same(a: &Path, b: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    // A worktree stands for its Git directory.
+    let inner = real(&a.join(".git")).or_else(|| real(a));
+    inner.is_some() && inner == real(b)
 }
 
 /// What an import did, for people and programs.

@@ -4,6 +4,7 @@
 
 mod change;
 mod checkout;
+mod clone;
 mod completions;
 mod diff;
 mod fsck;
@@ -63,6 +64,7 @@ verbs! {
     repack Repack,
     serve Serve,
     import_git ImportGit,
+    clone Clone,
     migrate Migrate,
     completions Completions,
     man Man,

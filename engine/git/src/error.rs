@@ -28,7 +28,10 @@ pub enum GitError {
         path: PathBuf,
     },
     /// An object that Git should have and has not.
-    #[error("Git object {oid} is missing{}; fetch it, or import with --allow-missing to record the loss", place(at))]
+    #[error(
+        "Git object {oid} is missing{}; fetch it, or import with --allow-missing to record the loss",
+        place(at)
+    )]
     Missing {
         /// Its name.
         oid: String,
@@ -54,7 +57,9 @@ pub enum GitError {
         detail: String,
     },
     /// A file that no object can hold.
-    #[error("{path} in commit {commit} has {len_bytes} bytes, over the object limit of {limit_bytes}; import with --oversize keep to leave it out of the state and keep its bytes")]
+    #[error(
+        "{path} in commit {commit} has {len_bytes} bytes, over the object limit of {limit_bytes}; import with --oversize keep to leave it out of the state and keep its bytes"
+    )]
     Oversize {
         /// Its path.
         path: String,
@@ -109,6 +114,14 @@ pub enum GitError {
         /// The repository.
         path: PathBuf,
         /// What was found.
+        detail: String,
+    },
+    /// The Git program.
+    #[error("git {command}: {detail}")]
+    Command {
+        /// Which of its commands.
+        command: &'static str,
+        /// What it said.
         detail: String,
     },
     /// The repository.

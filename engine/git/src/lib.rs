@@ -1,5 +1,6 @@
 //! Git in, Git out: import of whole histories, export that gives every object name back, clone (docs/GIT_INTEROP.md).
 
+pub mod clone;
 mod error;
 pub mod import;
 mod object;

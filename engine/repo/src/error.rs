@@ -66,7 +66,7 @@ pub enum RepoError {
         reason: String,
     },
     /// The enclosing Git repository tracks files of the store.
-    #[error("refusing {}: the enclosing Git index tracks {tracked:?} (only .gitignore and exchange/ may be); take it out with `git rm --cached`", path.display())]
+    #[error("refusing {}: the enclosing Git index tracks {tracked:?}, a file of the store; take it out with `git rm --cached`", path.display())]
     TrackedStore {
         /// The `.gemel` directory.
         path: PathBuf,

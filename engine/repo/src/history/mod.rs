@@ -1,5 +1,6 @@
 //! The write side: workspaces, changes, trajectories, names; and reading them back.
 
+mod adopt;
 mod agent;
 mod ancestry;
 mod begin;
@@ -25,6 +26,7 @@ pub(crate) mod table;
 pub(crate) mod view;
 pub(crate) mod workspace;
 
+pub use adopt::adopt;
 pub use ancestry::leads_to;
 pub use begin::{AbortFacts, BeginFacts, BeginOptions, abort, begin};
 pub use checkout::{CheckoutFacts, CheckoutOptions, checkout};

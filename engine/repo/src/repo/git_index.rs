@@ -17,8 +17,42 @@ const MAX_LENGTH: u16 = 0xFFF;
 /// Most entries looked at.
 const MAX_ENTRIES: u32 = 100_000_000;
 
-/// The first tracked path that makes the store `dir`: the directory itself, as a link or a submodule, or what lies
-/// below it other than `.gitignore` and `exchange/`. Where a link leads to the store, both places are looked at.
+/// Names in a store that this release or an earlier one reads or writes. What else a history happens to keep there is
+/// never looked at.
+const STORE_NAMES: [&str; 16] = [
+    "cache",
+    "court.allowlist",
+    "exchange-state",
+    "index",
+    "init",
+    "journal",
+    "legacy-0.12",
+    "lock",
+    "meta.json",
+    "migrating",
+    "objects",
+    "packs",
+    "refdb",
+    "refs",
+    "remotes.json",
+    "worktrees",
+];
+
+/// Ends of the names of files beside those.
+const STORE_SUFFIXES: [&str; 4] = [".pack", ".idx", ".new", ".json"];
+
+/// Whether a path below the store is one of the store's own; file systems may not tell letter cases apart. Exchange
+/// material is for everybody, but a link in its place is not.
+fn is_store_file(below: &[u8]) -> bool {
+    let top = below.split(|byte| *byte == b'/').next().unwrap_or_default();
+    let top = String::from_utf8_lossy(top).to_ascii_lowercase();
+    STORE_NAMES.contains(&top.as_str())
+        || STORE_SUFFIXES.iter().any(|suffix| top.ends_with(suffix))
+        || below.eq_ignore_ascii_case(b"exchange")
+}
+
+/// The first tracked path that makes the store `dir`: the directory itself, as a link or a submodule, a file of the store
+/// in it, or a link in the place of `.gitignore` or `exchange/`. Where a link leads to the store, both places are looked at.
 pub(super) fn tracked_store_file(dir: &Path) -> Option<String> {
     let real = dir.canonicalize().ok().filter(|real| real != dir);
     std::iter::once(dir.to_owned()).chain(real).find_map(|dir| tracked_at(&dir))
@@ -92,7 +126,7 @@ fn first_below(mut input: impl BufRead, oid_len: usize, prefix: &[u8]) -> Option
             return Some(Some(String::from_utf8_lossy(&name).into_owned()));
         }
         if let Some(below) = name.strip_prefix(prefix) {
-            if below != b".gitignore" && !below.starts_with(b"exchange/") {
+            if is_store_file(below) {
                 return Some(Some(String::from_utf8_lossy(&name).into_owned()));
             }
         } else if name.as_slice() > prefix {
@@ -218,6 +252,11 @@ mod tests {
         check(&["a", "b/.gemel/packs/x", "c"], "c/.gemel/", None);
         check(&[".gemel", ".gemel-x"], ".gemel/", Some(".gemel"));
         check(&["a/.gemel", "b"], "a/.gemel/", Some("a/.gemel"));
+        check(&[".gemel/exchange"], ".gemel/", Some(".gemel/exchange"));
+        check(&[".gemel/Packs/x"], ".gemel/", Some(".gemel/Packs/x"));
+        check(&[".gemel/00000001.pack"], ".gemel/", Some(".gemel/00000001.pack"));
+        // Nothing of a store.
+        check(&[".gemel/notes/meta.json", ".gemel/q"], ".gemel/", None);
     }
 
     #[test]
