@@ -36,13 +36,14 @@ pub fn encode(base: &[u8], plain: &[u8], level: Level, at_most: usize, out: &mut
 
 /// Bytes that both begin with. Words first: versions of a file share most of their bytes.
 fn common_head(a: &[u8], b: &[u8]) -> usize {
-    let words = a.chunks_exact(8).zip(b.chunks_exact(8)).take_while(|(x, y)| x == y).count() * 8;
+    let words = a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0).take_while(|(x, y)| x == y).count() * 8;
     words + a[words..].iter().zip(&b[words..]).take_while(|(x, y)| x == y).count()
 }
 
 /// Bytes that both end with.
 fn common_tail(a: &[u8], b: &[u8]) -> usize {
-    let words = a.rchunks_exact(8).zip(b.rchunks_exact(8)).take_while(|(x, y)| x == y).count() * 8;
+    let (of_a, of_b) = (a.as_rchunks::<8>().1.iter().rev(), b.as_rchunks::<8>().1.iter().rev());
+    let words = of_a.zip(of_b).take_while(|(x, y)| x == y).count() * 8;
     let (a, b) = (&a[..a.len() - words], &b[..b.len() - words]);
     words + a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count()
 }

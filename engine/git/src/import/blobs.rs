@@ -1,13 +1,13 @@
 //! Files: every version of a path in a row, newest first, each on the one written before it.
 
+use super::ImportOptions;
 use super::discover::{BlobUse, Delta, Found};
+use super::family::{Family, families};
 use super::ids::Made;
+use super::keep::Kept;
+use super::row::{Held, Newest, Step};
 use super::select::Commit;
 use super::source::{Reader, Source};
-use super::keep::Kept;
-use super::family::{Family, families};
-use super::row::{Held, Newest, Step};
-use super::ImportOptions;
 use crate::object::ObjectKind;
 use crate::{GitError, Result};
 use gemel_object::{Limits, blob_envelope};

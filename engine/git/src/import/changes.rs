@@ -11,7 +11,10 @@ use crate::{GitError, Result};
 use gemel_object::families::{
     Change, Mapping, NewChange, NewLoss, NewMapping, NewOperation, NewOperationResult, NewState,
 };
-use gemel_object::{Encoded, Family, Gid, Limits, MappingKind, Mode, ObjectError, OpType, ResultStatus, Strings, blob_envelope};
+use gemel_object::{
+    Encoded, Family, Gid, Limits, MappingKind, Mode, ObjectError, OpType, ResultStatus, Strings,
+    blob_envelope,
+};
 use gemel_repo::RepoError;
 use gemel_store::{NewObject, Store, Writer};
 use rayon::prelude::*;
@@ -22,8 +25,13 @@ pub(crate) const COMMITS: &str = "refs/mappings/import/git_commit/";
 pub(crate) const TREES: &str = "refs/mappings/import/git_tree/";
 
 /// What an import cannot know of a commit.
-const UNKNOWN: [&str; 5] =
-    ["intent unknown", "claims unknown", "evidence unknown", "residuals unknown", "verification scope unknown"];
+const UNKNOWN: [&str; 5] = [
+    "intent unknown",
+    "claims unknown",
+    "evidence unknown",
+    "residuals unknown",
+    "verification scope unknown",
+];
 
 /// What is told of a commit whose parents lie behind a shallow boundary.
 pub(crate) const SHALLOW_LOSS: &str = "parents omitted (shallow boundary)";
@@ -80,11 +88,7 @@ impl Changes<'_> {
     ///
     /// # Errors
     /// `Unfit`, `Damaged`; those of the store.
-    pub(crate) fn write(
-        &self,
-        people: &mut People,
-        advance: &dyn Fn(u64),
-    ) -> Result<(Vec<Done>, Counts)> {
+    pub(crate) fn write(&self, people: &mut People, advance: &dyn Fn(u64)) -> Result<(Vec<Done>, Counts)> {
         let mut done: Vec<Done> = Vec::with_capacity(self.commits.len());
         let mut counts = Counts::default();
         let mut at = 0;
@@ -241,7 +245,8 @@ impl Changes<'_> {
             }
         };
         let unknown: &[&str] = if original.is_some() { &[] } else { &UNKNOWN };
-        let losses: Vec<&str> = parts.losses.iter().map(String::as_str).chain(unknown.iter().copied()).collect();
+        let losses: Vec<&str> =
+            parts.losses.iter().map(String::as_str).chain(unknown.iter().copied()).collect();
         let map = |kind, from: &str, to| {
             NewMapping {
                 kind: Some(kind),
@@ -277,12 +282,7 @@ impl Changes<'_> {
     }
 
     /// The change that a commit says it is, with its state, if everything that it holds agrees (threat T-19).
-    fn relinked(
-        &self,
-        commit: &Commit,
-        causal: &[Gid],
-        counts: &mut Counts,
-    ) -> Result<Option<(Gid, Gid)>> {
+    fn relinked(&self, commit: &Commit, causal: &[Gid], counts: &mut Counts) -> Result<Option<(Gid, Gid)>> {
         let trailers = &commit.facts.trailers;
         counts.ignored_trailers += trailers.odd_versions;
         let Some(first) = trailers.changes.first() else { return Ok(None) };
@@ -394,14 +394,19 @@ impl Step<'_> {
             subject_path: Some(path),
             input_refs: (!old.is_empty()).then_some(old),
             output_refs: (!new.is_empty()).then_some(new),
-            result: Some(NewOperationResult { status: Some(ResultStatus::Ok), ..NewOperationResult::default() }),
+            result: Some(NewOperationResult {
+                status: Some(ResultStatus::Ok),
+                ..NewOperationResult::default()
+            }),
             producer: Some(producer),
             started_at: Some(at_ms),
             ended_at: Some(at_ms),
             ..NewOperation::default()
         };
         match self {
-            Step::Rename(from, to, _) => NewOperation { from: Some(from), to: Some(to), ..base }.encode(limits),
+            Step::Rename(from, to, _) => {
+                NewOperation { from: Some(from), to: Some(to), ..base }.encode(limits)
+            }
             _ => NewOperation { content: new.first().copied(), ..base }.encode(limits),
         }
     }

@@ -108,7 +108,9 @@ fn author(line: &str) -> (Person, i64) {
 /// Splits a message into what stands before the trailing block, and the block.
 fn split_block<'m>(message: &'m [&'m str]) -> (&'m [&'m str], Trailers) {
     let is_ours = |line: &str| {
-        line.trim_end().split_once(':').is_some_and(|(key, _)| key.trim().to_uppercase().starts_with("GEMEL-"))
+        line.trim_end()
+            .split_once(':')
+            .is_some_and(|(key, _)| key.trim().to_uppercase().starts_with("GEMEL-"))
     };
     let block = message.iter().rev().take_while(|line| is_ours(line)).count();
     let (kept, block) = message.split_at(message.len() - block);
@@ -173,7 +175,11 @@ mod tests {
             ("s\n\nGEMEL-CHANGE: x\nother: y\n", "s", 0),
         ] {
             let found = facts(&format!("author A <a> 1 +0000\n\n{message}"));
-            assert_eq!((found.summary.as_str(), found.trailers.changes.len()), (summary, changes), "{message:?}");
+            assert_eq!(
+                (found.summary.as_str(), found.trailers.changes.len()),
+                (summary, changes),
+                "{message:?}"
+            );
         }
     }
 

@@ -137,7 +137,11 @@ pub(crate) fn discover(
 }
 
 /// The tree of the first parent: of a selected one, or what `known` says of one imported before.
-pub(crate) fn base_tree(commit: &Commit, commits: &[Commit], known: &HashMap<ObjectId, ObjectId>) -> Option<ObjectId> {
+pub(crate) fn base_tree(
+    commit: &Commit,
+    commits: &[Commit],
+    known: &HashMap<ObjectId, ObjectId>,
+) -> Option<ObjectId> {
     match commit.parents.first()? {
         Parent::Selected(place) => commits.get(*place as usize).map(|parent| parent.facts.tree),
         Parent::Known(_) => known.get(commit.facts.parents.first()?).copied(),
@@ -178,7 +182,8 @@ impl Merger<'_> {
         let mut deltas = Vec::with_capacity(raw.deltas.len());
         for delta in raw.deltas {
             let path = found.paths.number(&delta.path);
-            let mut leaf = |leaf: Option<(Mode, ObjectId)>| leaf.map(|(mode, id)| (mode, found.ids.number(id)));
+            let mut leaf =
+                |leaf: Option<(Mode, ObjectId)>| leaf.map(|(mode, id)| (mode, found.ids.number(id)));
             let (before, after) = (leaf(delta.before), leaf(delta.after));
             if let (Some((_, id)), Some((_, blob))) = (delta.after, after)
                 && self.blobs.insert(id)
@@ -317,7 +322,11 @@ impl RawCommit {
 }
 
 /// Walks two trees by name and tells where they differ. Gitlinks are no content.
-fn merge(old: &GitTree<'_>, new: &GitTree<'_>, mut differs: impl FnMut(&str, Option<(Mode, ObjectId)>, Option<(Mode, ObjectId)>)) {
+fn merge(
+    old: &GitTree<'_>,
+    new: &GitTree<'_>,
+    mut differs: impl FnMut(&str, Option<(Mode, ObjectId)>, Option<(Mode, ObjectId)>),
+) {
     let content = |entry: &tree::TreeEntry<'_>| match entry.kind {
         EntryKind::Content(mode) => Some((mode, entry.id)),
         EntryKind::Gitlink => None,

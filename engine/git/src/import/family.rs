@@ -30,7 +30,7 @@ pub(crate) fn families(count: usize, pairs: &[(u32, u32)]) -> Vec<Family> {
 }
 
 /// Cuts a family into parts of at most `len` members, so that several threads may share it. A member whose base is in
-/// another part has none.
+/// another part stands on the one before it, which is a relative too.
 pub(crate) fn parts(family: Family, len: usize) -> Vec<Family> {
     if family.len() <= len {
         return vec![family];
@@ -40,7 +40,8 @@ pub(crate) fn parts(family: Family, len: usize) -> Vec<Family> {
         let start = number * len as u32;
         let mut part: Family = Vec::with_capacity(members.len());
         for member in members {
-            let base = member.base.and_then(|base| base.checked_sub(start));
+            let base =
+                member.base.and_then(|base| base.checked_sub(start)).or((part.len() as u32).checked_sub(1));
             if let Some(base) = base.and_then(|base| part.get_mut(base as usize)) {
                 base.standing += 1;
             }

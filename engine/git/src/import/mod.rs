@@ -20,8 +20,8 @@ pub(crate) mod source;
 mod states;
 pub(crate) mod tree;
 
-use crate::object::ObjectKind;
 use crate::Result;
+use crate::object::ObjectKind;
 use discover::Found;
 use gemel_object::Gid;
 use gemel_repo::Repo;
@@ -141,8 +141,14 @@ pub fn import(repo: &Repo, options: &ImportOptions, progress: &dyn Progress) -> 
     progress.end();
 
     progress.begin(Stage::WriteFiles, Some(found.blobs.len() as u64));
-    let files =
-        blobs::Blobs { source: &source, writer: &writer, commits: &selection.commits, options, limits: &limits, progress };
+    let files = blobs::Blobs {
+        source: &source,
+        writer: &writer,
+        commits: &selection.commits,
+        options,
+        limits: &limits,
+        progress,
+    };
     let lost = files.write(&mut found, &mut kept)?;
     for file in &lost {
         if let Some(len_bytes) = file.oversize {
@@ -152,7 +158,8 @@ pub fn import(repo: &Repo, options: &ImportOptions, progress: &dyn Progress) -> 
     progress.end();
 
     progress.begin(Stage::WriteTrees, Some(found.trees.len() as u64));
-    states::Trees { source: &source, writer: &writer, limits: &limits, progress }.write(&mut found, &mut kept)?;
+    states::Trees { source: &source, writer: &writer, limits: &limits, progress }
+        .write(&mut found, &mut kept)?;
     progress.end();
 
     let selected: HashSet<ObjectId> = selection.commits.iter().map(|commit| commit.id).collect();
@@ -235,9 +242,8 @@ fn tips(source: &Source, options: &ImportOptions) -> Result<Tips> {
     let mut tips = Tips { commits: Vec::new(), others: Vec::new(), tip: None, refs: BTreeMap::new() };
     if let Some(name) = &options.head {
         let id = source.resolve(name)?;
-        let commit = peel(&mut reader, id, name.as_str().into())?.ok_or_else(|| crate::GitError::UnknownRevision {
-            name: name.clone(),
-            path: source.path.clone(),
+        let commit = peel(&mut reader, id, name.as_str().into())?.ok_or_else(|| {
+            crate::GitError::UnknownRevision { name: name.clone(), path: source.path.clone() }
         })?;
         (tips.tip, tips.commits) = (Some(commit), vec![commit]);
         return Ok(tips);
@@ -279,7 +285,9 @@ fn peel(reader: &mut source::Reader, id: ObjectId, name: &BStr) -> Result<Option
                 (id, steps) = (target, steps + 1);
             }
             Some(_) => return Ok(None),
-            None => return Err(crate::GitError::Missing { oid: id.to_string(), at: format!("named by {name}") }),
+            None => {
+                return Err(crate::GitError::Missing { oid: id.to_string(), at: format!("named by {name}") });
+            }
         }
     }
 }

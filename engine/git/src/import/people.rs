@@ -38,7 +38,10 @@ impl People {
                 ..NewProducer::default()
             }
             .encode(limits)
-            .map_err(|source| gemel_repo::RepoError::Object { family: gemel_object::Family::Producer, source })
+            .map_err(|source| gemel_repo::RepoError::Object {
+                family: gemel_object::Family::Producer,
+                source,
+            })
         };
         let git_import = fixed(ProducerKind::GitImport, "git-import")?;
         let unknown = fixed(ProducerKind::Unknown, "unknown")?;
@@ -95,18 +98,20 @@ impl People {
     ///
     /// # Errors
     /// `Object` when a limit does not allow one.
-    pub(crate) fn producer(&mut self, person: &Person, time_ms: i64, limits: &Limits) -> Result<Gid, ObjectError> {
+    pub(crate) fn producer(
+        &mut self,
+        person: &Person,
+        time_ms: i64,
+        limits: &Limits,
+    ) -> Result<Gid, ObjectError> {
         if person.is_unknown() {
             return Ok(self.unknown);
         }
         if let Some(id) = self.known.get(person) {
             return Ok(*id);
         }
-        let human = NewHuman {
-            name: Some(&person.name),
-            email: person.email.as_deref(),
-            ..NewHuman::default()
-        };
+        let human =
+            NewHuman { name: Some(&person.name), email: person.email.as_deref(), ..NewHuman::default() };
         let encoded = NewProducer {
             kind: Some(ProducerKind::Human),
             name: Some(&person.name),

@@ -84,7 +84,8 @@ impl Plan<'_> {
         }
         let text = blob_envelope(&self.refs_text(), self.limits).map_err(object_error(Family::Blob))?;
         let blob = put(text)?;
-        let listed = keep::external("git-refs", blob, producer, self.limits).map_err(object_error(Family::Mapping))?;
+        let listed =
+            keep::external("git-refs", blob, producer, self.limits).map_err(object_error(Family::Mapping))?;
         let listed = put(listed)?;
         let empty = gemel_object::tree_envelope([], self.limits).map_err(object_error(Family::Tree))?;
         let state = gemel_object::families::NewState { root_tree: Some(empty.id), ..Default::default() };
@@ -123,7 +124,8 @@ impl Plan<'_> {
             edits.push((format!("{TREES}{}", commit.facts.tree), done.tree_mapping));
             edits.push((format!("{}commit/{}", keep::RAW, commit.id), done.raw_mapping));
         }
-        let trees: HashSet<ObjectId> = self.selection.commits.iter().map(|commit| commit.facts.tree).collect();
+        let trees: HashSet<ObjectId> =
+            self.selection.commits.iter().map(|commit| commit.facts.tree).collect();
         let mappings = (self.done.len() + trees.len()) as u64;
         edits.extend(raws);
         if transaction.refs().get(keep::REFS)? != Some(listed) {
@@ -217,7 +219,8 @@ impl Plan<'_> {
         }
         let store = self.repo.store();
         for (name, value) in refs.scan(Kind::Trajectory.namespace())? {
-            let (Some((Kind::Trajectory, _)), Ok(RefValue::Id(version))) = (Kind::of_name(&name), value) else {
+            let (Some((Kind::Trajectory, _)), Ok(RefValue::Id(version))) = (Kind::of_name(&name), value)
+            else {
                 continue;
             };
             let (mut next, mut producer) = (Some(version), None);
@@ -227,7 +230,11 @@ impl Plan<'_> {
                 producer = trajectory.producer().or(producer);
                 let changes = trajectory.added_changes();
                 for change in changes.iter().filter(|change| wanted.contains(change)) {
-                    found.entry(change).or_insert_with(|| KnownLine { name: name.clone(), version, producer });
+                    found.entry(change).or_insert_with(|| KnownLine {
+                        name: name.clone(),
+                        version,
+                        producer,
+                    });
                 }
                 next = trajectory.previous();
             }
@@ -281,7 +288,8 @@ impl Plan<'_> {
     fn check_unmapped(&self, refs: &Refs) -> Result<()> {
         for commit in &self.selection.commits {
             if refs.get(&format!("{COMMITS}{}", commit.id))?.is_some() {
-                let reason = format!("another import has brought in commit {} meanwhile; run again", commit.id);
+                let reason =
+                    format!("another import has brought in commit {} meanwhile; run again", commit.id);
                 return Err(GitError::Refused { reason });
             }
         }
@@ -314,12 +322,15 @@ impl Plan<'_> {
         let outcome = match refs.get("refs/head")? {
             None => HeadOutcome::Set,
             Some(head) if head == change => return Ok(HeadOutcome::Kept),
-            Some(head) if self.leads(&head, place)? || leads_to(self.repo, &head, &change)? => HeadOutcome::Advanced,
+            Some(head) if self.leads(&head, place)? || leads_to(self.repo, &head, &change)? => {
+                HeadOutcome::Advanced
+            }
             Some(_) => return Ok(HeadOutcome::Kept),
         };
         edits.push(("refs/head".to_owned(), change));
         edits.push(("refs/state/head".to_owned(), state));
-        let line = place.and_then(|at| line_of.get(at).copied().flatten()).and_then(|line| line_ids.get(line));
+        let line =
+            place.and_then(|at| line_of.get(at).copied().flatten()).and_then(|line| line_ids.get(line));
         if let Some(id) = line {
             edits.push(("refs/trajectories/current".to_owned(), *id));
         }
@@ -332,7 +343,9 @@ impl Plan<'_> {
         let mut seen = vec![false; self.done.len()];
         let mut stack = vec![place];
         while let Some(at) = stack.pop() {
-            let (Some(commit), Some(flag)) = (self.selection.commits.get(at), seen.get_mut(at)) else { continue };
+            let (Some(commit), Some(flag)) = (self.selection.commits.get(at), seen.get_mut(at)) else {
+                continue;
+            };
             if std::mem::replace(flag, true) {
                 continue;
             }

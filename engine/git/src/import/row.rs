@@ -99,7 +99,9 @@ impl Newest {
         let object = Arc::new(object);
         let sketch = Sketch::of(object.bytes());
         let usable = self.seen.iter().filter(|(_, steps, _)| *steps < MAX_STEPS);
-        let best = usable.max_by_key(|(other, ..)| sketch.shared(other)).filter(|(other, ..)| sketch.resembles(other));
+        let best = usable
+            .max_by_key(|(other, ..)| sketch.shared(other))
+            .filter(|(other, ..)| sketch.resembles(other));
         let steps = match best {
             Some((_, steps, base)) => {
                 writer.put_on(&object, &[base])?;

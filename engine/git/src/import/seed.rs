@@ -31,7 +31,8 @@ pub(crate) fn seed(
     if selection.known.is_empty() {
         return Ok(());
     }
-    let empty = gemel_object::tree_envelope([], &Limits::DEFAULT).map_err(changes::object_error(Family::Tree))?;
+    let empty =
+        gemel_object::tree_envelope([], &Limits::DEFAULT).map_err(changes::object_error(Family::Tree))?;
     let mut seeder = Seeder {
         empty: empty.id,
         source,
@@ -121,13 +122,15 @@ impl Seeder<'_> {
             }
             let at = || format!("a folder of commit {}", commit.id);
             let old_body = self.comparer.tree(&before, &at)?;
-            let new_body = after.map(|after| self.comparer.tree(&after, &at)).transpose()?.unwrap_or_default();
+            let new_body =
+                after.map(|after| self.comparer.tree(&after, &at)).transpose()?.unwrap_or_default();
             let old = self.parse(&before, &old_body)?;
             let new = self.parse(after.as_ref().unwrap_or(&before), &new_body)?;
             let folder = |entry: &tree::TreeEntry<'_>| entry.kind == EntryKind::Content(Mode::Directory);
             for entry in old.entries.iter().filter(|entry| folder(entry)) {
                 let place = new.entries.binary_search_by(|other| other.name.cmp(&entry.name));
-                let same = place.ok().map(|at| &new.entries[at]).filter(|other| folder(other)).map(|other| other.id);
+                let same =
+                    place.ok().map(|at| &new.entries[at]).filter(|other| folder(other)).map(|other| other.id);
                 if same != Some(entry.id) {
                     stack.push((entry.id, same));
                 }
@@ -153,9 +156,9 @@ impl Seeder<'_> {
         let body = self.comparer.tree(id, &String::new)?;
         let git = self.parse(id, &body)?;
         let bytes = self.store.read(&target)?;
-        let stored = Object::parse(&bytes, &Limits::DEFAULT).and_then(|object| Tree::view(&object)).map_err(|e| {
-            GitError::Repo(RepoError::CorruptObject { id: target, detail: e.to_string() })
-        })?;
+        let stored = Object::parse(&bytes, &Limits::DEFAULT)
+            .and_then(|object| Tree::view(&object))
+            .map_err(|e| GitError::Repo(RepoError::CorruptObject { id: target, detail: e.to_string() }))?;
         let mut own = stored.iter().peekable();
         for entry in &git.entries {
             while own.next_if(|own| own.name < &*entry.name).is_some() {}

@@ -101,7 +101,7 @@ impl Walk<'_> {
         &mut self,
         tip: ObjectId,
         known: &dyn Fn(&ObjectId) -> Result<Option<Gid>>,
-            progress: &dyn Progress,
+        progress: &dyn Progress,
     ) -> Result<()> {
         let mut stack = vec![(tip, tip)];
         while let Some((id, child)) = stack.pop() {
@@ -118,8 +118,11 @@ impl Walk<'_> {
             }
             let at = || if id == child { "named by a ref".to_owned() } else { format!("parent of {child}") };
             let body = self.reader.body(&id, ObjectKind::Commit, &at)?;
-            let facts = commit::parse(body, self.source.kind)
-                .map_err(|detail| GitError::Damaged { oid: id.to_string(), at: at(), detail })?;
+            let facts = commit::parse(body, self.source.kind).map_err(|detail| GitError::Damaged {
+                oid: id.to_string(),
+                at: at(),
+                detail,
+            })?;
             progress.advance(1);
             if !self.source.shallow.contains(&id) {
                 stack.extend(facts.parents.iter().rev().map(|parent| (*parent, id)));

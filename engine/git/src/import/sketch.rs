@@ -42,7 +42,9 @@ mod tests {
     #[test]
     fn edited_text_resembles_and_other_text_does_not() {
         let text = |from: u32| -> Vec<u8> {
-            (from..from + 2000).flat_map(|n| format!("line {} of it\n", n.wrapping_mul(2_654_435_761)).into_bytes()).collect()
+            (from..from + 2000)
+                .flat_map(|n| format!("line {} of it\n", n.wrapping_mul(2_654_435_761)).into_bytes())
+                .collect()
         };
         let (one, other) = (text(0), text(1_000_000));
         let mut edited = one.clone();

@@ -53,8 +53,12 @@ impl Source {
             move |detail: String| GitError::Git { what, path, detail }
         };
         // Read as files, refs in another form would look like none.
-        if let Some(form) = repo.config_snapshot().string("extensions.refStorage").filter(|form| *form != "files") {
-            let detail = format!("they are stored as {form}; `git refs migrate --ref-format=files` makes them readable");
+        if let Some(form) =
+            repo.config_snapshot().string("extensions.refStorage").filter(|form| *form != "files")
+        {
+            let detail = format!(
+                "they are stored as {form}; `git refs migrate --ref-format=files` makes them readable"
+            );
             return Err(failed("refs")(detail));
         }
         let kind = repo.object_hash();
@@ -65,8 +69,18 @@ impl Source {
         let mut objects = repo.objects.into_inner();
         objects.ignore_replacements = true;
         objects.refresh_never();
-        objects.set_pack_cache(|| Box::new(gix::odb::pack::cache::lru::MemoryCappedHashmap::new(BASE_CACHE_BYTES)));
-        Ok(Source { path: path.to_owned(), kind, objects: Mutex::new(objects), refs, head, shallow, pack_bytes })
+        objects.set_pack_cache(|| {
+            Box::new(gix::odb::pack::cache::lru::MemoryCappedHashmap::new(BASE_CACHE_BYTES))
+        });
+        Ok(Source {
+            path: path.to_owned(),
+            kind,
+            objects: Mutex::new(objects),
+            refs,
+            head,
+            shallow,
+            pack_bytes,
+        })
     }
 
     /// A reader for one thread.
@@ -83,7 +97,9 @@ impl Source {
         let direct = ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"];
         let found = match name {
             "HEAD" => self.head_target(),
-            _ => direct.iter().find_map(|prefix| self.refs.get(format!("{prefix}{name}").as_bytes().as_bstr()).copied()),
+            _ => direct
+                .iter()
+                .find_map(|prefix| self.refs.get(format!("{prefix}{name}").as_bytes().as_bstr()).copied()),
         };
         found
             .or_else(|| ObjectId::from_hex(name.as_bytes()).ok().filter(|id| id.kind() == self.kind))
@@ -158,7 +174,11 @@ pub(crate) fn git_dir(path: &Path) -> Result<PathBuf, String> {
     if found.is_dir() {
         let inner = path.join(".git");
         // A bare repository may track a file of that name; a repository's own files decide.
-        return if path.join("HEAD").exists() || !inner.exists() { Ok(path.to_owned()) } else { git_dir(&inner) };
+        return if path.join("HEAD").exists() || !inner.exists() {
+            Ok(path.to_owned())
+        } else {
+            git_dir(&inner)
+        };
     }
     let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
     let target = text.strip_prefix("gitdir:").ok_or("the file does not name a Git directory")?.trim();

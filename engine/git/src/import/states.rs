@@ -1,12 +1,12 @@
 //! Trees, from those without folders upward: the versions of each folder in a row, newest first.
 
 use super::discover::{Found, TreeUse, shown};
+use super::family::{Family, families, parts};
 use super::ids::{Ids, Made};
+use super::keep::{Kept, RawObject};
+use super::row::{Held, Step};
 use super::source::{Reader, Source};
 use super::tree::{self, EntryKind};
-use super::keep::{Kept, RawObject};
-use super::family::{Family, families, parts};
-use super::row::{Held, Step};
 use crate::object::ObjectKind;
 use crate::{GitError, Result};
 use gemel_object::{Limits, TreeBuilder, blob_envelope};
@@ -58,8 +58,10 @@ impl Trees<'_> {
             let height = level.first().map_or(0, |tree| heights[*tree]);
             let from = pairs.partition_point(|(a, _)| heights[*a] < height);
             let to = pairs.partition_point(|(a, _)| heights[*a] <= height);
-            let pairs: Vec<(u32, u32)> = pairs[from..to].iter().map(|(a, b)| (within[*a], within[*b])).collect();
-            let families = families(level.len(), &pairs).into_iter().flat_map(|family| parts(family, AT_ONCE));
+            let pairs: Vec<(u32, u32)> =
+                pairs[from..to].iter().map(|(a, b)| (within[*a], within[*b])).collect();
+            let families =
+                families(level.len(), &pairs).into_iter().flat_map(|family| parts(family, AT_ONCE));
             let families: Vec<Family> = families.collect();
             let done: Vec<Vec<Turned>> = families
                 .par_iter()

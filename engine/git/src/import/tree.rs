@@ -149,8 +149,12 @@ fn escape_names(tree: &mut GitTree<'_>, places: &[(usize, &[u8])]) {
     if places.is_empty() {
         return;
     }
-    let mut taken: HashSet<String> =
-        tree.entries.iter().filter(|entry| !entry.name.is_empty()).map(|entry| entry.name.to_string()).collect();
+    let mut taken: HashSet<String> = tree
+        .entries
+        .iter()
+        .filter(|entry| !entry.name.is_empty())
+        .map(|entry| entry.name.to_string())
+        .collect();
     for (place, raw) in places {
         let mut name = escaped(raw);
         if !taken.insert(name.clone()) {
@@ -212,7 +216,11 @@ mod tests {
     fn names_and_oddity() {
         let cases: [(&[(&str, &[u8])], &[&str], bool); 9] = [
             (&[("100644", b"a"), ("40000", b"b")], &["a", "b"], false),
-            (&[("100644", b"a-b"), ("100644", b"a.txt"), ("40000", b"a"), ("100644", b"ab")], &["a", "a-b", "a.txt", "ab"], false),
+            (
+                &[("100644", b"a-b"), ("100644", b"a.txt"), ("40000", b"a"), ("100644", b"ab")],
+                &["a", "a-b", "a.txt", "ab"],
+                false,
+            ),
             (&[("100664", b"a")], &["a"], true),
             (&[("040000", b"a")], &["a"], true),
             (&[("100644", b"b"), ("100644", b"a")], &["a", "b"], true),
@@ -231,7 +239,11 @@ mod tests {
             }
             let expected: Vec<&str> =
                 expected.iter().map(|e| if e.len() > 14 { &e[..6] } else { *e }).collect();
-            assert_eq!((found, found_odd), (expected.iter().map(|e| (*e).to_owned()).collect(), odd), "{entries:?}");
+            assert_eq!(
+                (found, found_odd),
+                (expected.iter().map(|e| (*e).to_owned()).collect(), odd),
+                "{entries:?}"
+            );
         }
         for cut in 1..body(&[("100644", b"a")]).len() {
             assert!(parse(&body(&[("100644", b"a")])[..cut], Kind::Sha1).is_err());
