@@ -193,6 +193,8 @@ fn finish<'c>(context: &'c Context<'_>, args: &FinishArgs) -> Result<Answer<'c>,
         now_ms: context.now_ms,
     };
     let facts = history::finish(context.repo()?, &options, &*context.progress())?;
+    // What was asked for is done; that packs are many is nobody's failure.
+    let _ = context.repo()?.store().consolidate(context.now_ms);
     let (omitted, uncertainty) = (facts.omitted.clone(), facts.uncertainty.clone());
     Ok(Answer::done(Finished(facts)).omitting(&omitted).doubting(&uncertainty))
 }

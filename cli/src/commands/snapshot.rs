@@ -48,6 +48,8 @@ pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c
         now_ms: context.now_ms,
     };
     let facts = history::snapshot(repo, &options, &*context.progress())?;
+    // What was asked for is done; that packs are many is nobody's failure.
+    let _ = repo.store().consolidate(context.now_ms);
     let (omitted, uncertainty) = (facts.omitted.clone(), facts.uncertainty.clone());
     Ok(Answer::done(Captured(facts)).omitting(&omitted).doubting(&uncertainty))
 }

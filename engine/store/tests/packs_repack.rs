@@ -224,6 +224,36 @@ fn sessions_under_way_are_not_disturbed() {
     check(&open(dir.path()), &history.written);
 }
 
+/// Commands that find many packs of one size merge them; a large one stays.
+#[test]
+fn many_small_packs_become_one() {
+    let (dir, store) = fresh();
+    let mut history = History::new(5);
+    let bulk = |objects: &[NewObject]| {
+        let writer = store.writer().unwrap();
+        writer.expect_bulk(5000, 0, &[]).unwrap();
+        objects.iter().for_each(|object| assert!(writer.put(object.clone()).unwrap()));
+        writer.commit().unwrap();
+        let mut transaction = store.transaction().unwrap();
+        transaction.set("refs/names/last", objects.last().unwrap().id);
+        transaction.commit("test", 0).unwrap();
+    };
+    let mut noise = vec![0; 3 << 20];
+    blake3::Hasher::new().finalize_xof().fill(&mut noise);
+    let large = blob(&noise, None);
+    bulk(std::slice::from_ref(&large));
+    let mut most = 0;
+    for step in 0..40 {
+        bulk(&history.step(step));
+        store.consolidate(3).unwrap();
+        most = most.max(packs(dir.path()).len());
+    }
+    assert!(most <= 2 * 8 + 1, "{most}");
+    assert!(packs(dir.path())[0].ends_with("00000001.pack"), "the large one was rewritten");
+    check(&open(dir.path()), &history.written);
+    check(&open(dir.path()), &[large]);
+}
+
 /// A pack that cannot be read whole stays, and so does everything else.
 #[test]
 fn damage_stops_a_repack_before_anything_is_removed() {

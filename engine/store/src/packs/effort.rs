@@ -49,6 +49,13 @@ pub(crate) struct Effort {
 pub(crate) const REPACK_LEVEL: Level = 17;
 /// See [`REPACK_LEVEL`].
 pub(crate) const REPACK_GROUP_LEVEL: Level = 15;
+/// Packs of one size class from which a command merges them, most bytes it then works on, and at which level: a person
+/// waits for it.
+pub(crate) const CONSOLIDATE_FROM: usize = 8;
+/// See [`CONSOLIDATE_FROM`].
+pub(crate) const CONSOLIDATE_BYTES: u64 = 32 << 20;
+/// See [`CONSOLIDATE_FROM`].
+pub(crate) const CONSOLIDATE_LEVEL: Level = 6;
 /// Deepest chain of bases a repack makes. Sessions that began before it, and packs that it leaves alone, may stand on
 /// any object with as many differences as writers make; together they stay within what readers follow.
 pub(crate) const REPACK_DEPTH: u8 = 48;

@@ -11,6 +11,7 @@
 //! costs space until the next repack. Readers go on with the packs they have mapped and find the new one when they look.
 
 mod choose;
+mod consolidate;
 mod estimate;
 mod family;
 mod likeness;
