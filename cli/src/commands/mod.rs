@@ -7,6 +7,7 @@ mod checkout;
 mod clone;
 mod completions;
 mod diff;
+mod fetch;
 mod fsck;
 mod gc;
 mod import_git;
@@ -15,6 +16,7 @@ mod log;
 mod man;
 mod migrate;
 mod name;
+mod pull;
 mod refs;
 mod repack;
 mod serve;
@@ -65,6 +67,8 @@ verbs! {
     serve Serve,
     import_git ImportGit,
     clone Clone,
+    fetch Fetch,
+    pull Pull,
     migrate Migrate,
     completions Completions,
     man Man,

@@ -3,6 +3,7 @@
 mod adopt;
 mod agent;
 mod ancestry;
+mod arrival;
 mod begin;
 mod checkout;
 mod declared;
@@ -28,6 +29,7 @@ pub(crate) mod workspace;
 
 pub use adopt::adopt;
 pub use ancestry::leads_to;
+pub use arrival::{Arrival, Arrived};
 pub use begin::{AbortFacts, BeginFacts, BeginOptions, abort, begin};
 pub use checkout::{CheckoutFacts, CheckoutOptions, checkout};
 pub use diff::{DiffEntry, DiffFacts, DiffKind, DiffOptions, DiffSide, Side, diff};
