@@ -2,6 +2,7 @@
 
 pub mod clone;
 mod error;
+pub mod export;
 pub mod import;
 mod object;
 mod pack;

@@ -15,10 +15,6 @@ pub(crate) enum ObjectKind {
 }
 
 impl ObjectKind {
-    /// Every kind.
-    pub(crate) const ALL: [ObjectKind; 4] =
-        [ObjectKind::Blob, ObjectKind::Tree, ObjectKind::Commit, ObjectKind::Tag];
-
     /// As Git writes it.
     pub(crate) fn name(self) -> &'static str {
         match self {

@@ -84,7 +84,9 @@ impl Encoder {
         self.table.resize(1 << bits, 0);
         // The earliest of equal blocks stays: later ones are reached by copying on.
         for (n, block) in old.chunks_exact(BLOCK).enumerate().rev() {
-            if let (Some(slot), Ok(at)) = (self.table.get_mut(slot(block, bits)), u32::try_from(n * BLOCK + 1)) {
+            if let (Some(slot), Ok(at)) =
+                (self.table.get_mut(slot(block, bits)), u32::try_from(n * BLOCK + 1))
+            {
                 *slot = at;
             }
         }
@@ -93,7 +95,8 @@ impl Encoder {
 
 /// Where a block goes in a table.
 fn slot(block: &[u8], bits: u32) -> usize {
-    let half = |at: usize| block.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_le_bytes);
+    let half =
+        |at: usize| block.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_le_bytes);
     let mixed = (half(0) ^ half(8).rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> (64 - bits)) as usize
 }
@@ -234,7 +237,11 @@ mod tests {
     }
 
     fn text(lines: std::ops::Range<u32>) -> Vec<u8> {
-        lines.flat_map(|n| format!("line {} of something: {}\n", n, n.wrapping_mul(2_654_435_761)).into_bytes()).collect()
+        lines
+            .flat_map(|n| {
+                format!("line {} of something: {}\n", n, n.wrapping_mul(2_654_435_761)).into_bytes()
+            })
+            .collect()
     }
 
     #[test]
@@ -255,7 +262,12 @@ mod tests {
             ("from nothing", Vec::new(), b"short".to_vec(), 10),
             ("to nothing", b"short".to_vec(), Vec::new(), 10),
             ("one repeated", vec![0; 200_000], vec![0; 300_000], 160),
-            ("a middle shorter than a block", b"aaaaaaaaaaaaaaaaXbbbbbbbbbbbbbbbb".to_vec(), b"aaaaaaaaaaaaaaaaYZbbbbbbbbbbbbbbbb".to_vec(), 16),
+            (
+                "a middle shorter than a block",
+                b"aaaaaaaaaaaaaaaaXbbbbbbbbbbbbbbbb".to_vec(),
+                b"aaaaaaaaaaaaaaaaYZbbbbbbbbbbbbbbbb".to_vec(),
+                16,
+            ),
         ];
         let mut encoder = Encoder::default();
         for (what, base, target, most) in cases {

@@ -7,4 +7,4 @@ mod write;
 mod zip;
 
 pub(crate) use part::{Body, Part, PartWriter};
-pub(crate) use write::{PackWriter, Written};
+pub(crate) use write::{PackWriter, Written, sync_dir};

@@ -149,7 +149,9 @@ impl PartWriter {
             self.oldest.push_back(from);
         }
         while self.recent_bytes > self.kept_bytes {
-            let Some(gone) = self.oldest.pop_front().and_then(|oldest| self.recent.remove(&oldest)) else { break };
+            let Some(gone) = self.oldest.pop_front().and_then(|oldest| self.recent.remove(&oldest)) else {
+                break;
+            };
             self.recent_bytes -= gone.body.bytes().len();
         }
     }

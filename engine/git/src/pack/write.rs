@@ -1,8 +1,8 @@
 //! One pack file and its index, under temporary names until they are whole and durable.
 
+use super::index::index;
 use super::part::{Entry, Part, code, put_header};
 use super::zip::Zip;
-use super::index::index;
 use crate::object::{BodyHasher, Digester, ObjectKind};
 use crate::{GitError, Result};
 use gix::ObjectId;
@@ -128,7 +128,9 @@ impl PackWriter {
         // The number of entries stands in front of what the hash covers, and is known only now.
         self.file.flush().map_err(failed("write", &path))?;
         let file = self.file.get_mut();
-        file.seek(SeekFrom::Start(0)).and_then(|_| file.write_all(&header)).map_err(failed("write", &path))?;
+        file.seek(SeekFrom::Start(0))
+            .and_then(|_| file.write_all(&header))
+            .map_err(failed("write", &path))?;
         let trailer = hash_file(file, self.format).map_err(failed("read", &path))?;
         file.write_all(&trailer).and_then(|()| file.sync_all()).map_err(failed("write", &path))?;
         self.entries.sort_unstable_by_key(|entry| entry.id);
@@ -266,8 +268,10 @@ impl Drop for Temporary {
 /// `Io`.
 pub(crate) fn sync_dir(dir: &Path) -> Result<()> {
     #[cfg(unix)]
-    File::open(dir)
-        .and_then(|dir| dir.sync_all())
-        .map_err(|source| GitError::Io { action: "sync", path: dir.to_owned(), source })?;
+    File::open(dir).and_then(|dir| dir.sync_all()).map_err(|source| GitError::Io {
+        action: "sync",
+        path: dir.to_owned(),
+        source,
+    })?;
     Ok(())
 }

@@ -50,7 +50,8 @@ impl Zip {
             // Enough for nearly all at once, and never much more than what comes.
             out.resize(start + (piece.len() / 2 + 64).min(STEP), 0);
             let before = (self.deflate.total_in(), self.deflate.total_out());
-            let status = self.deflate.compress(piece, &mut out[start..], flush).map_err(|e| e.as_str().to_owned())?;
+            let status =
+                self.deflate.compress(piece, &mut out[start..], flush).map_err(|e| e.as_str().to_owned())?;
             let taken = usize::try_from(self.deflate.total_in() - before.0).unwrap_or(usize::MAX);
             let made = usize::try_from(self.deflate.total_out() - before.1).unwrap_or(0);
             let full = start + made == out.len();
