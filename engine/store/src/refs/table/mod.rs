@@ -11,6 +11,7 @@
 mod counters;
 mod cursor;
 mod read;
+mod suffix;
 mod write;
 
 pub(crate) use counters::{Counters, split_numbered};
@@ -21,8 +22,10 @@ pub(crate) use write::TableWriter;
 use super::codec::Input;
 
 const MAGIC: [u8; 4] = *b"GMRT";
-/// Version this build writes and reads.
-const VERSION: u32 = 1;
+/// Version this build writes.
+const VERSION: u32 = 2;
+/// Oldest version it reads: one without packed digits.
+const OLDEST: u32 = 1;
 const HEADER_LEN: usize = 8;
 const FOOTER_LEN: usize = 8 + 4 + 8 + 1 + 8 + 4 + 8 + 1 + 8 + 8 + 8 + 4 + 4 + 16;
 const BLOCK_CHECK_LEN: usize = 8;

@@ -2,7 +2,7 @@
 
 use super::{
     BLOCK_CHECK_LEN, BlockRef, COUNTERS, Counters, FOOTER_LEN, HEADER_LEN, INDEX, LEAF, MAGIC, MAX_BLOCK,
-    MAX_HEIGHT, VERSION, block_check,
+    MAX_HEIGHT, OLDEST, VERSION, block_check, suffix,
 };
 use crate::refs::codec::{CHECK_LEN, Input, Stored, check_of};
 use crate::refs::name::MAX_NAME_BYTES;
@@ -54,7 +54,7 @@ impl RawFooter {
         let (root, height) = (BlockRef::read(&mut input)?, input.u8()?);
         let (counters, counters_complete) = (BlockRef::read(&mut input)?, input.u8()?);
         let (names, _removed, size_bytes) = (input.u64()?, input.u64()?, input.u64()?);
-        let sealed = input.u32()? == VERSION && input.array::<4>()? == MAGIC && input.is_empty();
+        let sealed = (OLDEST..=VERSION).contains(&input.u32()?) && input.array::<4>()? == MAGIC && input.is_empty();
         sealed.then_some(RawFooter {
             root,
             height,
@@ -84,7 +84,7 @@ impl Table {
             return Err(corrupt(0, "not a ref table".to_owned()));
         }
         match head.u32() {
-            Some(VERSION) => {}
+            Some(OLDEST..=VERSION) => {}
             Some(found) => {
                 return Err(StoreError::UnknownVersion { path: path.to_owned(), found, supported: VERSION });
             }
@@ -258,8 +258,8 @@ impl Names {
     /// shares all that it shares with it: [`Seek`] relies on both.
     pub(super) fn read(&mut self, input: &mut Input<'_>, first: bool) -> Option<()> {
         let shared = input.len(self.current.len())?;
-        let len = input.len(MAX_NAME_BYTES - shared)?;
-        let suffix = input.take(len)?;
+        let suffix = suffix::read(input, MAX_NAME_BYTES - shared)?;
+        let suffix = suffix.bytes();
         if !first && suffix.first()? <= self.current.get(shared).unwrap_or(&0) && shared < self.current.len()
         {
             return None;
@@ -289,9 +289,9 @@ impl Seek<'_> {
     #[inline]
     fn next(&mut self, input: &mut Input<'_>) -> Option<Order> {
         let shared = input.len(self.last_len)?;
-        let len = input.len(MAX_NAME_BYTES - shared)?;
-        let suffix = input.take(len)?;
-        self.last_len = shared + len;
+        let suffix = suffix::read(input, MAX_NAME_BYTES - shared)?;
+        let suffix = suffix.bytes();
+        self.last_len = shared + suffix.len();
         Some(match shared.cmp(&self.matched) {
             // As far below the wanted name as the one before it.
             Order::Greater => Order::Less,

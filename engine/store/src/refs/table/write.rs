@@ -1,7 +1,7 @@
 //! Writing a table in one pass, in memory bounded by its index.
 
 use super::{
-    BlockRef, Counters, FOOTER_LEN, INDEX, LEAF, MAGIC, MAX_BLOCK, MAX_HEIGHT, VERSION, block_check,
+    BlockRef, Counters, FOOTER_LEN, INDEX, LEAF, MAGIC, MAX_BLOCK, MAX_HEIGHT, VERSION, block_check, suffix,
 };
 use crate::refs::codec::{CHECK_LEN, Stored, check_of, put_len};
 use crate::vfs::AppendFile;
@@ -208,8 +208,7 @@ impl BlockBuilder {
         // Compared as bytes: a character may be cut, names are put together again before they are text.
         let shared = self.last.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
         put_len(&mut self.bytes, shared);
-        put_len(&mut self.bytes, name.len() - shared);
-        self.bytes.extend_from_slice(&name.as_bytes()[shared..]);
+        suffix::put(&mut self.bytes, &name.as_bytes()[shared..]);
         name.clone_into(&mut self.last);
     }
 
