@@ -12,6 +12,12 @@ pub(crate) fn utc(ms: i64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 
+/// Unix milliseconds as `2026-11-30`, in UTC.
+pub(crate) fn day(ms: i64) -> String {
+    let (year, month, day) = civil(ms.div_euclid(MS_PER_SECOND).div_euclid(SECONDS_PER_DAY));
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
 /// Year, month and day of a day counted from 1970-01-01 in the Gregorian calendar.
 fn civil(day: i64) -> (i64, i64, i64) {
     // Counted from 0000-03-01, so that a leap day is the last day of its year.
@@ -33,6 +39,7 @@ mod tests {
     #[test]
     fn known_days() {
         assert_eq!(utc(0), "1970-01-01 00:00:00 UTC");
+        assert_eq!(super::day(951_782_400_000), "2000-02-29");
         assert_eq!(utc(-1), "1969-12-31 23:59:59 UTC");
         assert_eq!(utc(951_782_400_000), "2000-02-29 00:00:00 UTC");
         assert_eq!(utc(1_767_225_599_999), "2025-12-31 23:59:59 UTC");

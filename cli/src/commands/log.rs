@@ -106,6 +106,9 @@ impl View for Listed {
 
 impl Listed {
     fn table(&self, rows: &[LogRow], out: &mut Printer<'_>) {
+        if self.rows.iter().any(|row| row.author.is_some()) {
+            return self.authored(rows, out);
+        }
         let mut table = Table::default();
         for row in rows {
             let time = row.created_at_ms.filter(|_| self.timestamps).map(time::utc);
@@ -115,6 +118,22 @@ impl Listed {
                 (Style::Dim, time.unwrap_or_default()),
                 (Style::Name, row.trajectory.as_ref().map(|t| label(t, out)).unwrap_or_default()),
                 (Style::Dim, states(row, out)),
+                (Style::Plain, first_line(&row.summary).into_owned()),
+            ]);
+        }
+        table.print("", out);
+    }
+
+    /// Changes that people made, as those of an imported history: who and when say more than states.
+    fn authored(&self, rows: &[LogRow], out: &mut Printer<'_>) {
+        let mut table = Table::default();
+        for row in rows {
+            let time = row.created_at_ms.map(if self.timestamps { time::utc } else { time::day });
+            table.row([
+                (Style::Name, row.name.clone().unwrap_or_default()),
+                (Style::Id, out.short(&row.id)),
+                (Style::Dim, time.unwrap_or_default()),
+                (Style::Dim, row.author.as_deref().map(shortened).unwrap_or_default()),
                 (Style::Plain, first_line(&row.summary).into_owned()),
             ]);
         }
@@ -149,6 +168,17 @@ fn operation_json(operation: &OperationRow) -> Value {
         .opt("path", operation.path.as_ref())
         .opt("from", operation.from.as_ref())
         .json()
+}
+
+/// Characters of a name that a column shows.
+const NAME_CHARS: usize = 20;
+
+/// A name that leaves room for what follows it.
+fn shortened(name: &str) -> String {
+    if name.chars().count() <= NAME_CHARS {
+        return name.to_owned();
+    }
+    name.chars().take(NAME_CHARS - 1).chain(['…']).collect()
 }
 
 /// `S1..S2`.

@@ -111,6 +111,12 @@ impl View for Shown {
             out.paint(Style::Name, name).lit(" ");
         }
         out.paint(Style::Id, &self.facts.id.to_string()).end();
+        for commit in &self.facts.git {
+            out.lit("  git: ").paint(Style::Id, commit).end();
+        }
+        if let Some(author) = &self.facts.author {
+            out.lit("  author: ").text(author).end();
+        }
         fields::human(&object, out);
     }
 }

@@ -7,8 +7,8 @@ use crate::history::lineage::named_trajectories;
 use crate::history::{nodes, view};
 use crate::names::{Accept, Namer, resolve_in};
 use crate::{Repo, RepoError, Result};
-use gemel_object::families::{Change, Operation};
-use gemel_object::{Family, Gid};
+use gemel_object::families::{Change, Operation, Producer};
+use gemel_object::{Family, Gid, ProducerKind};
 use gemel_store::{Refs, Store};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
@@ -66,6 +66,8 @@ pub struct LogRow {
     pub created_at_ms: Option<i64>,
     /// Who made it.
     pub producer: Gid,
+    /// Their name, when they are a person.
+    pub author: Option<String>,
 }
 
 /// An operation in the log.
@@ -191,7 +193,9 @@ fn describe(refs: &Refs, graph: &mut Graph<'_>, rows: &[Gid], operations: bool) 
         found.iter().flat_map(|row| row.input_state.iter().chain(&row.resulting_state)).map(|s| s.id);
     let namer = Namer::find(refs, rows.iter().copied().chain(states.collect::<Vec<_>>()))?;
     let trajectories = attribute(graph, refs, rows)?;
+    let people = people(store, found.iter().map(|row| row.producer))?;
     for row in &mut found {
+        row.author = people.get(&row.producer).cloned().flatten();
         row.name = namer.get(&row.id);
         row.trajectory = trajectories.get(&row.id).cloned();
         for state in [&mut row.input_state, &mut row.resulting_state].into_iter().flatten() {
@@ -199,6 +203,20 @@ fn describe(refs: &Refs, graph: &mut Graph<'_>, rows: &[Gid], operations: bool) 
         }
     }
     Ok(found)
+}
+
+/// The names of producers that are people.
+fn people(store: &Store, ids: impl Iterator<Item = Gid>) -> Result<HashMap<Gid, Option<String>>> {
+    let ids: HashSet<Gid> = ids.collect();
+    let name = |id: &Gid| -> Result<Option<String>> {
+        let read = nodes::read(store, id, |object| {
+            let producer = Producer::view(object)?;
+            let human = producer.kind() == ProducerKind::Human;
+            Ok(human.then(|| producer.name().to_owned()))
+        });
+        Ok(stored(read)?.flatten())
+    };
+    ids.into_iter().map(|id| Ok((id, name(&id)?))).collect()
 }
 
 fn row(store: &Store, id: &Gid, operations: bool) -> Result<LogRow> {
@@ -217,6 +235,7 @@ fn row(store: &Store, id: &Gid, operations: bool) -> Result<LogRow> {
             parents: change.causal_parents().iter().collect(),
             created_at_ms: change.created_at(),
             producer: change.producer(),
+            author: None,
         })
     })?;
     if operations {

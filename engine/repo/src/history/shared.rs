@@ -1,5 +1,6 @@
 //! What other repositories may see: the refs that are public, and everything reachable from given objects.
 
+use crate::names::Kind;
 use crate::{Repo, Result};
 use gemel_object::{Family, Gid, refs_of};
 use gemel_store::RefValue;
@@ -19,8 +20,8 @@ const SHARED_SPACES: [&str; 7] = [
     "refs/trajectories/",
 ];
 
-/// The refs that other repositories may see, by name. Mappings, workspaces, and what is known of remotes stay here; a
-/// damaged ref is left out.
+/// The refs that other repositories may see, by name. Mappings, workspaces, and what is known of remotes stay here, and
+/// so do the numbers of producers: each repository has a `P1` of its own. A damaged ref is left out.
 ///
 /// # Errors
 /// `Store`.
@@ -32,7 +33,10 @@ pub fn shared_refs(repo: &Repo) -> Result<Vec<(String, Gid)>> {
     }
     for space in SHARED_SPACES {
         for (name, value) in refs.scan(space)? {
-            if let Ok(RefValue::Id(id)) = value {
+            let of_producer = matches!(Kind::of_name(&name), Some((Kind::Producer, _)));
+            if let Ok(RefValue::Id(id)) = value
+                && !of_producer
+            {
                 found.push((name, id));
             }
         }

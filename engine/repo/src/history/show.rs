@@ -1,8 +1,12 @@
 //! `show`: one object as it is stored.
 
+use crate::history::graph::stored;
+use crate::history::nodes;
 use crate::names::{self, Accept, Namer, resolve_in};
 use crate::{Repo, Result};
-use gemel_object::Gid;
+use gemel_object::families::{Change, Producer};
+use gemel_object::{Family, Gid, Limits, ProducerKind};
+use gemel_store::Store;
 
 /// An object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +17,10 @@ pub struct ShowFacts {
     pub name: Option<String>,
     /// The whole canonical envelope, re-hashed.
     pub envelope: Vec<u8>,
+    /// Of a change: the Git commits it came from or went to, ascending.
+    pub git: Vec<String>,
+    /// Of a change by a person: who, with mail address.
+    pub author: Option<String>,
 }
 
 /// Reads the object that `text` names.
@@ -27,5 +35,25 @@ pub fn show(repo: &Repo, text: &str) -> Result<ShowFacts> {
         Some(typed) => Some(typed),
         None => Namer::find(&refs, [id])?.get(&id),
     };
-    Ok(ShowFacts { id, name, envelope })
+    let (mut git, mut author) = (Vec::new(), None);
+    if id.family() == Family::Change {
+        git = names::git_names(repo, &id)?;
+        author = Change::decode(&envelope, &Limits::DEFAULT).ok().map(|change| change.producer());
+    }
+    let author = author.map(|producer| person(repo.store(), &producer)).transpose()?.flatten();
+    Ok(ShowFacts { id, name, envelope, git, author })
+}
+
+/// Name and mail address of a producer that is a person; one that is not stored is nobody.
+fn person(store: &Store, id: &Gid) -> Result<Option<String>> {
+    let read = nodes::read(store, id, |object| {
+        let producer = Producer::view(object)?;
+        let human = producer.kind() == ProducerKind::Human;
+        let email = producer.identity().and_then(|identity| identity.human()).and_then(|human| human.email());
+        Ok(human.then(|| match email {
+            Some(email) => format!("{} <{email}>", producer.name()),
+            None => producer.name().to_owned(),
+        }))
+    });
+    Ok(stored(read)?.flatten())
 }

@@ -1,10 +1,12 @@
 //! Names and counters (workflow, section 1).
 
+mod git;
 mod lookup;
 mod numbers;
 mod resolve;
 mod suggest;
 
+pub use git::{GitNames, git_names};
 pub use lookup::name_of;
 pub(crate) use lookup::{Namer, typed};
 pub use numbers::{Allocator, NewName};

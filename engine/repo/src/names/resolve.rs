@@ -1,6 +1,6 @@
 //! From the text of an argument to an identity (workflow, section 1).
 
-use crate::names::suggest;
+use crate::names::{git, suggest};
 use crate::{Repo, RepoError, Result};
 use gemel_object::{Family, Gid};
 use gemel_store::refs::check_name;
@@ -26,7 +26,7 @@ pub(super) const SPACES: [&str; 12] = [
 const MIN_PREFIX: (usize, usize) = (4, 8);
 
 /// Candidates listed when a prefix is ambiguous.
-const MAX_CANDIDATES: usize = 10;
+pub(super) const MAX_CANDIDATES: usize = 10;
 
 /// Families an argument may name.
 #[derive(Clone, Copy, Debug)]
@@ -69,16 +69,23 @@ impl Accept {
         self.families.is_empty() || self.families.contains(&family)
     }
 
-    fn check(&self, text: &str, id: Gid) -> Result<Gid> {
+    /// `id` if it fits; where a mapping does not, what it maps to.
+    fn check(&self, repo: &Repo, text: &str, id: Gid) -> Result<Gid> {
         if self.takes(id.family()) {
             return Ok(id);
+        }
+        if id.family() == Family::Mapping
+            && let Some(to) = git::target(repo.store(), &id)?.filter(|to| self.takes(to.family()))
+        {
+            return Ok(to);
         }
         Err(RepoError::WrongFamily { text: text.to_owned(), id, expected: self.expected })
     }
 }
 
 /// Resolves an identity argument in every accepted form: full identity, ref path, name, unique prefix with or without
-/// family, `@` (head change), `@state` (head state), `@trajectory` (current trajectory).
+/// family, `@` (head change), `@state` (head state), `@trajectory` (current trajectory), `git:` and a
+/// prefix of a Git object name (what an import or export made of a commit or tree).
 ///
 /// # Errors
 /// `Unresolved`, `Ambiguous`, `Store` (`NotFound` for an identity that is not stored).
@@ -101,16 +108,22 @@ pub fn resolve_as(repo: &Repo, text: &str, family: Family) -> Result<Gid> {
 pub(crate) fn resolve_in(repo: &Repo, refs: &Refs, text: &str, accept: Accept) -> Result<Gid> {
     if let Ok(id) = Gid::parse(text) {
         return if repo.store().contains(&id)? {
-            accept.check(text, id)
+            accept.check(repo, text, id)
         } else {
             Err(StoreError::NotFound { id }.into())
         };
     }
+    if let Some(prefix) = text.strip_prefix(git::SCHEME) {
+        let Some(id) = git::resolve(repo, refs, text, prefix)? else {
+            return Err(RepoError::Unresolved { text: text.to_owned(), suggestions: Vec::new() });
+        };
+        return accept.check(repo, text, id);
+    }
     if let Some(id) = by_name(refs, text)? {
-        return accept.check(text, id);
+        return accept.check(repo, text, id);
     }
     if let Some(id) = by_prefix(repo, text, accept)? {
-        return accept.check(text, id);
+        return accept.check(repo, text, id);
     }
     let shorthand = match text {
         "@" => Some("refs/head"),
@@ -119,7 +132,7 @@ pub(crate) fn resolve_in(repo: &Repo, refs: &Refs, text: &str, accept: Accept) -
         _ => None,
     };
     match shorthand.map(|name| refs.get(name)).transpose()?.flatten() {
-        Some(id) => accept.check(text, id),
+        Some(id) => accept.check(repo, text, id),
         None => Err(RepoError::Unresolved {
             text: text.to_owned(),
             suggestions: suggest::names_like(refs, text)?,
