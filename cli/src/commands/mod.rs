@@ -7,6 +7,7 @@ mod checkout;
 mod clone;
 mod completions;
 mod diff;
+mod export_git;
 mod fetch;
 mod fsck;
 mod gc;
@@ -17,6 +18,7 @@ mod man;
 mod migrate;
 mod name;
 mod pull;
+mod push;
 mod refs;
 mod repack;
 mod serve;
@@ -66,9 +68,11 @@ verbs! {
     repack Repack,
     serve Serve,
     import_git ImportGit,
+    export_git ExportGit,
     clone Clone,
     fetch Fetch,
     pull Pull,
+    push Push,
     migrate Migrate,
     completions Completions,
     man Man,
