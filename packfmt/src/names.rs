@@ -141,7 +141,7 @@ mod tests {
         let (a, b, long) = (hex(0xab, 40), hex(0x07, 40), hex(0x5e, 64));
         for text in [
             format!("tree {a}\nparent {b}\nparent {a}\n{long} {long}"),
-            format!("{a}"),
+            a.to_string(),
             format!("x{a}0 {} {b}", hex(1, 42)),
         ] {
             let named = Named::cut(text.as_bytes());
