@@ -106,8 +106,11 @@ impl Kept {
             return Ok(());
         }
         let body = reader.body(&id, ObjectKind::Blob, &String::new)?;
+        // The envelope adds a few bytes to a part.
+        let most = usize::try_from(limits.max_object_bytes.saturating_sub(64)).unwrap_or(usize::MAX);
+        let part_bytes = PART_BYTES.min(most.max(1));
         let empty = [body].into_iter().filter(|body| body.is_empty());
-        for (part, bytes) in (0..).zip(body.chunks(PART_BYTES).chain(empty)) {
+        for (part, bytes) in (0..).zip(body.chunks(part_bytes).chain(empty)) {
             let blob = put(bytes, &id, writer, limits)?;
             self.objects.push(RawObject { kind: ObjectKind::Blob, id, part: Some(part), blob });
         }

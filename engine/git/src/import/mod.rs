@@ -12,6 +12,7 @@ mod ids;
 pub(crate) mod keep;
 mod people;
 mod publish;
+mod revision;
 mod row;
 mod seed;
 mod select;
@@ -241,7 +242,7 @@ fn tips(source: &Source, options: &ImportOptions) -> Result<Tips> {
     let mut reader = source.reader();
     let mut tips = Tips { commits: Vec::new(), others: Vec::new(), tip: None, refs: BTreeMap::new() };
     if let Some(name) = &options.head {
-        let id = source.resolve(name)?;
+        let id = revision::resolve(source, name)?;
         let commit = peel(&mut reader, id, name.as_str().into())?.ok_or_else(|| {
             crate::GitError::UnknownRevision { name: name.clone(), path: source.path.clone() }
         })?;

@@ -128,7 +128,9 @@ impl Plan<'_> {
             self.selection.commits.iter().map(|commit| commit.facts.tree).collect();
         let mappings = (self.done.len() + trees.len()) as u64;
         edits.extend(raws);
-        if transaction.refs().get(keep::REFS)? != Some(listed) {
+        // One revision alone does not stand for the refs that an earlier run took.
+        let before = transaction.refs().get(keep::REFS)?;
+        if before != Some(listed) && (before.is_none() || self.options.head.is_none()) {
             edits.push((keep::REFS.to_owned(), listed));
         }
         let tip = self.tip_change()?;

@@ -90,10 +90,7 @@ impl Source {
     }
 
     /// The object that a name stands for: `HEAD`, a full or short ref name, or a whole object name.
-    ///
-    /// # Errors
-    /// `UnknownRevision`.
-    pub(crate) fn resolve(&self, name: &str) -> Result<ObjectId> {
+    pub(crate) fn resolve(&self, name: &str) -> Option<ObjectId> {
         let direct = ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"];
         let found = match name {
             "HEAD" => self.head_target(),
@@ -101,9 +98,7 @@ impl Source {
                 .iter()
                 .find_map(|prefix| self.refs.get(format!("{prefix}{name}").as_bytes().as_bstr()).copied()),
         };
-        found
-            .or_else(|| ObjectId::from_hex(name.as_bytes()).ok().filter(|id| id.kind() == self.kind))
-            .ok_or_else(|| GitError::UnknownRevision { name: name.to_owned(), path: self.path.clone() })
+        found.or_else(|| ObjectId::from_hex(name.as_bytes()).ok().filter(|id| id.kind() == self.kind))
     }
 
     /// What `HEAD` points to, unless the branch is not born.
@@ -152,6 +147,20 @@ impl Reader {
             return Err(GitError::Damaged { oid: id.to_string(), at: at(), detail });
         }
         Ok(&self.buffer)
+    }
+
+    /// The one object whose name begins with these hexadecimal digits, at least four.
+    ///
+    /// # Errors
+    /// `Damaged` when the objects cannot be looked through.
+    pub(crate) fn by_prefix(&self, digits: &str) -> Result<Option<ObjectId>> {
+        let Ok(prefix) = gix::hash::Prefix::from_hex(digits) else { return Ok(None) };
+        let found = self.objects.lookup_prefix(prefix, None).map_err(|e| GitError::Damaged {
+            oid: digits.to_owned(),
+            at: String::new(),
+            detail: e.to_string(),
+        })?;
+        Ok(found.and_then(std::result::Result::ok))
     }
 
     /// Kind and length of an object, without its bytes; `None` when absent.

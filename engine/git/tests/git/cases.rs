@@ -1,5 +1,6 @@
 //! A case is a history and what it must look like; every case is put through the same checks.
 
+use crate::back::comes_back;
 use crate::fixture::{Git, git_in};
 use crate::gemel::{Gemel, Refs};
 use crate::peer::{Peer, shared};
@@ -56,6 +57,7 @@ impl Case {
         }
         changes_nothing_again(&git, &gemel);
         in_two_steps(&git, &gemel);
+        comes_back(&git, &gemel);
         if let Some(peer) = Peer::named().filter(|_| report.tip.is_some()) {
             let ours = Gemel::new();
             ours.import_head(&git, "HEAD");

@@ -4,6 +4,8 @@ use crate::fixture::{FILE, FOLDER, Git, Story, git_in, people};
 use crate::gemel::Gemel;
 use gemel_git::GitError;
 use gemel_git::import::ImportOptions;
+use gemel_object::Limits;
+use gemel_object::families::Mapping;
 use std::fs;
 use std::path::Path;
 
@@ -260,6 +262,50 @@ fn absent_files_are_named_or_noted() {
     gemel.import(&git);
     assert_eq!(gemel.shown(), "\"back\" by \"Ada <ada@x.test>\" at Some(10000): a again");
     gemel.fsck();
+}
+
+#[test]
+fn files_over_the_limit_are_named_or_kept_beside() {
+    let git = Git::new();
+    let mut story = Story::new(&git);
+    let long = "long ".repeat(20_000);
+    story.commit("main", "one", &[("a", "1"), ("d/long", &long)]).commit(
+        "main",
+        "two",
+        &[("d/long", "short")],
+    );
+    story.commit("main", "three", &[("d/long", &long), ("a", "2")]).told();
+    let (oid, head) = (git.run(&["rev-parse", "main:d/long"]), git.head());
+    let gemel = Gemel::limited(&Limits { max_object_bytes: 64 << 10, ..Limits::DEFAULT });
+    refuses(&git, &gemel, &["d/long", "100000 bytes", "limit of 65536", "--oversize keep"]);
+    let keep = ImportOptions { keep_oversize: true, ..ImportOptions::default() };
+    let report = gemel.try_import(&git.git_dir, keep).unwrap();
+    assert_eq!((report.files_lost, report.changes), (1, 3));
+    assert_eq!(gemel.shown(), "\"three\" by \"Ada <ada@x.test>\" at Some(1000000002000): a");
+    assert_eq!(gemel.losses(&head), ["file d/long omitted (100000 bytes, over the object limit)"]);
+    gemel.fsck();
+    let parts = (0..2).map(|part| {
+        let part = gemel.target(&format!("refs/mappings/import/git_raw/blob/{oid}/{part}")).unwrap();
+        gemel.blob(&gemel.with(&part, |object| Mapping::view(object).unwrap().to()))
+    });
+    assert!(parts.collect::<Vec<_>>().concat() == long.as_bytes());
+}
+
+/// A commit over more paths than a change may refer to keeps its states.
+#[test]
+fn a_commit_over_too_many_paths() {
+    let git = Git::new();
+    let edits: Vec<(String, &str)> = (0..40).map(|n| (format!("d{}/f{n:02}", n % 4), "1")).collect();
+    let edits: Vec<(&str, &str)> = edits.iter().map(|(path, text)| (&path[..], *text)).collect();
+    let mut story = Story::new(&git);
+    story.commit("main", "one", &edits).commit("main", "two", &[("d0/f00", "2")]).told();
+    let gemel = Gemel::limited(&Limits { max_refs_per_object: 20, ..Limits::DEFAULT });
+    gemel.import(&git);
+    gemel.fsck();
+    let root = git.run(&["rev-parse", "main~1"]);
+    assert_eq!(gemel.losses(&root), ["operations omitted (40 of them, over the reference limit)"]);
+    let whole = Gemel::of(&git);
+    assert_eq!(gemel.target("refs/state/head"), whole.target("refs/state/head"));
 }
 
 #[test]

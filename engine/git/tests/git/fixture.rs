@@ -148,6 +148,7 @@ pub(crate) fn git_in(dir: &Path, args: &[&str], input: &[u8]) -> Result<Vec<u8>,
         .envs([
             ("GIT_CONFIG_GLOBAL", "/dev/null"),
             ("GIT_CONFIG_NOSYSTEM", "1"),
+            ("GIT_GRAFT_FILE", "/dev/null"),
             ("GIT_AUTHOR_NAME", "Ada"),
             ("GIT_AUTHOR_EMAIL", "ada@x.test"),
             ("GIT_AUTHOR_DATE", "1000000000 +0000"),

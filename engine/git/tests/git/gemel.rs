@@ -3,13 +3,13 @@
 use crate::fixture::Git;
 use gemel_git::GitError;
 use gemel_git::import::{ImportOptions, ImportReport, import};
-use gemel_object::families::{Change, Mapping, Producer, State, Trajectory};
-use gemel_object::{Gid, Limits, Mode, Object, Tree};
+use gemel_object::families::{Change, Mapping, NewConfig, NewConfigLimits, Producer, State, Trajectory};
+use gemel_object::{ExecutionPolicy, Gid, Limits, Mode, Object, Tree};
 use gemel_repo::audit::{self, AuditOptions, Severity};
 use gemel_repo::facts::Silent;
 use gemel_repo::{InitOptions, Repo};
-use gemel_store::RefValue;
 use gemel_store::vfs::real::RealDisk;
+use gemel_store::{NewObject, RefValue};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,6 +40,32 @@ impl Gemel {
         let options = InitOptions { now_ms: 1000, ..InitOptions::default() };
         let repo = Repo::init(Arc::new(RealDisk::new()), &root, &options).unwrap().repo;
         Gemel { temp: Arc::new(temp), repo }
+    }
+
+    /// A fresh one whose policy allows so much.
+    pub(crate) fn limited(limits: &Limits) -> Gemel {
+        let gemel = Gemel::new();
+        let config = NewConfig {
+            previous: gemel.target("refs/config"),
+            limits: Some(NewConfigLimits {
+                max_object_bytes: Some(limits.max_object_bytes),
+                max_record_depth: Some(limits.max_record_depth),
+                max_array_elements: Some(limits.max_array_elements),
+                max_refs_per_object: Some(limits.max_refs_per_object),
+                max_string_bytes: Some(limits.max_string_bytes),
+                ..NewConfigLimits::default()
+            }),
+            execution_policy: Some(ExecutionPolicy::NeverAutoExecute),
+            ..NewConfig::default()
+        };
+        let config = config.encode(&Limits::DEFAULT).unwrap();
+        let writer = gemel.repo.store().writer().unwrap();
+        writer.put(NewObject { id: config.id, bytes: config.bytes, base: None }).unwrap();
+        writer.commit().unwrap();
+        let mut transaction = gemel.repo.store().transaction().unwrap();
+        transaction.set("refs/config", config.id);
+        transaction.commit("test", 0).unwrap();
+        gemel
     }
 
     /// The same repository, opened again.

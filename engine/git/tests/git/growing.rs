@@ -1,9 +1,10 @@
 //! A history that grows between two imports comes out as one that was imported whole.
 
 use crate::cases::differences;
-use crate::fixture::{ELSEWHERE, Git, Story};
+use crate::fixture::{ELSEWHERE, Git, Story, git_in};
 use crate::gemel::{Gemel, Refs};
-use gemel_git::import::HeadOutcome;
+use gemel_git::GitError;
+use gemel_git::import::{HeadOutcome, ImportOptions};
 
 type Stage = fn(&mut Story<'_>);
 
@@ -188,6 +189,77 @@ fn refs_come_and_go() {
     gemel.fsck();
 }
 
+/// One revision alone says nothing of the refs.
+#[test]
+fn one_revision_leaves_the_refs_that_were_taken() {
+    let git = Git::new();
+    let mut story = Story::new(&git);
+    story.commit("main", "1", &[("a", "1")]).commit("main", "2", &[("a", "2")]).told();
+    let gemel = Gemel::of(&git);
+    let before = gemel.kept_refs();
+    story.branch("side", "main").commit("side", "3", &[("a", "3")]).told();
+    assert_eq!(gemel.import_head(&git, "side").changes, 1);
+    assert_eq!(gemel.kept_refs(), before);
+    gemel.import(&git);
+    assert!(gemel.kept_refs().len() > before.len());
+    for odd in
+        ["nowhere", "refs/heads", "", "main~9", "main^2", "main~x", "main^{tree}", "HEAD~99999999999", "0123"]
+    {
+        let options = ImportOptions { head: Some(odd.to_owned()), ..ImportOptions::default() };
+        let error = gemel.try_import(&git.git_dir, options).unwrap_err();
+        assert!(matches!(error, GitError::UnknownRevision { .. }), "{odd:?}: {error}");
+    }
+    git.set("refs/tags/file", &git.blob(b"x"));
+    let options = ImportOptions { head: Some("file".to_owned()), ..ImportOptions::default() };
+    assert!(matches!(gemel.try_import(&git.git_dir, options), Err(GitError::UnknownRevision { .. })));
+}
+
+#[test]
+fn revisions_are_named_as_in_git() {
+    let git = Git::new();
+    let mut story = Story::new(&git);
+    story.commit("main", "1", &[("a", "1")]).branch("side", "main").commit("side", "2", &[("b", "1")]);
+    story.commit("main", "3", &[("a", "2")]).merge("main", &["side"], "4", &[("b", "1")]).told();
+    git.set("refs/tags/v1", &git.tag(&git.head(), "commit", "v1"));
+    let short = &git.head()[..9];
+    for name in ["HEAD", "main", "heads/main", "refs/heads/main", "v1", "side", short] {
+        for steps in [
+            "",
+            "~",
+            "^",
+            "~1",
+            "^1",
+            "^0",
+            "~0",
+            "^{}",
+            "^{commit}",
+            "^^",
+            "~2",
+            "^2",
+            "^2~1",
+            "~1^1^{}~0",
+            "^3",
+        ] {
+            let revision = format!("{name}{steps}");
+            let expected =
+                git_in(&git.dir, &["rev-parse", "--verify", "-q", &format!("{revision}^{{commit}}")], b"");
+            let gemel = Gemel::new();
+            let options = ImportOptions { head: Some(revision.clone()), ..ImportOptions::default() };
+            match (expected, gemel.try_import(&git.git_dir, options)) {
+                (Ok(oid), Ok(report)) => {
+                    assert_eq!(
+                        report.tip,
+                        Some(gemel.change_of(String::from_utf8_lossy(&oid).trim_end())),
+                        "{revision}"
+                    );
+                }
+                (Err(_), Err(GitError::UnknownRevision { .. })) => {}
+                (expected, found) => panic!("{revision}: {expected:?} {found:?}"),
+            }
+        }
+    }
+}
+
 /// Two that run at once: one publishes, the other does too or says that it came late.
 #[test]
 fn two_at_once() {
@@ -199,8 +271,7 @@ fn two_at_once() {
     story.told();
     let gemel = Gemel::new();
     let outcomes: Vec<_> = std::thread::scope(|scope| {
-        let run =
-            || scope.spawn(|| gemel.try_import(&git.git_dir, gemel_git::import::ImportOptions::default()));
+        let run = || scope.spawn(|| gemel.try_import(&git.git_dir, ImportOptions::default()));
         [run(), run()].map(|thread| thread.join().unwrap()).into_iter().collect()
     });
     assert!(outcomes.iter().any(Result::is_ok), "{outcomes:?}");

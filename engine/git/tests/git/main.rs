@@ -8,6 +8,7 @@
     reason = "tests fail by panicking, and Git is the other side of what they test"
 )]
 
+mod back;
 mod cases;
 mod damaged;
 mod fixture;
