@@ -214,7 +214,8 @@ mod tests {
 
     #[test]
     fn names_and_oddity() {
-        let cases: [(&[(&str, &[u8])], &[&str], bool); 9] = [
+        type Case<'c> = (&'c [(&'c str, &'c [u8])], &'c [&'c str], bool);
+        let cases: [Case<'_>; 9] = [
             (&[("100644", b"a"), ("40000", b"b")], &["a", "b"], false),
             (
                 &[("100644", b"a-b"), ("100644", b"a.txt"), ("40000", b"a"), ("100644", b"ab")],

@@ -100,7 +100,7 @@ fn what_git_would_not_read_is_refused_by_name() {
             vec![odd]
         }),
         ("a tree cut short", |git| {
-            let odd = git.object("tree", b"100644 a\0123456789");
+            let odd = git.object("tree", b"100644 a\x00123456789");
             with_tree(git, &odd);
             vec![odd]
         }),

@@ -6,7 +6,7 @@ use crate::gemel::{Gemel, Refs};
 use gemel_git::GitError;
 use gemel_git::import::{HeadOutcome, ImportOptions};
 
-type Stage = fn(&mut Story<'_>);
+type Stage = for<'s, 'g> fn(&'s mut Story<'g>) -> &'s mut Story<'g>;
 
 /// Names, head, mappings and what trajectories hold.
 fn fixed(gemel: &Gemel) -> Refs {
@@ -42,11 +42,11 @@ fn run_after_run_equals_one() {
     grows(
         "a line",
         &[
-            |s| _ = s.commit("main", "1", &[("a", "1"), ("d/b", "1"), ("d/c/e", "1")]),
-            |s| _ = s.commit("main", "2", &[("a", "2")]).commit("main", "3", &[("d/c/e", "2")]),
-            |s| _ = s.commit("main", "4", &[("d/b", "2"), ("-a", "")]),
-            |_| {},
-            |s| _ = s.commit("main", "5", &[("-d", ""), ("d", "file")]),
+            |s| s.commit("main", "1", &[("a", "1"), ("d/b", "1"), ("d/c/e", "1")]),
+            |s| s.commit("main", "2", &[("a", "2")]).commit("main", "3", &[("d/c/e", "2")]),
+            |s| s.commit("main", "4", &[("d/b", "2"), ("-a", "")]),
+            |s| s,
+            |s| s.commit("main", "5", &[("-d", ""), ("d", "file")]),
         ],
         true,
     );
@@ -54,22 +54,22 @@ fn run_after_run_equals_one() {
         "what was deleted comes back",
         &[
             |s| {
-                _ = s.commit("main", "1", &[("a", "1"), ("d/b", "1")]).commit(
+                s.commit("main", "1", &[("a", "1"), ("d/b", "1")]).commit(
                     "main",
                     "2",
                     &[("-d", ""), ("a", "2")],
                 )
             },
-            |s| _ = s.commit("main", "3", &[("d/b", "1"), ("a", "1")]).commit("main", "4", &[("x/b", "1")]),
+            |s| s.commit("main", "3", &[("d/b", "1"), ("a", "1")]).commit("main", "4", &[("x/b", "1")]),
         ],
         true,
     );
     grows(
         "folders move whole",
         &[
-            |s| _ = s.commit("main", "1", &[("a/x/1", "1"), ("a/x/2", "2"), ("a/y", "3"), ("b", "b")]),
-            |s| _ = s.commit("main", "2", &[("-a", ""), ("c/x/1", "1"), ("c/x/2", "2"), ("c/y", "3")]),
-            |s| _ = s.commit("main", "3", &[("-c/x", ""), ("-b", ""), ("b/x/1", "1"), ("b/x/2", "2")]),
+            |s| s.commit("main", "1", &[("a/x/1", "1"), ("a/x/2", "2"), ("a/y", "3"), ("b", "b")]),
+            |s| s.commit("main", "2", &[("-a", ""), ("c/x/1", "1"), ("c/x/2", "2"), ("c/y", "3")]),
+            |s| s.commit("main", "3", &[("-c/x", ""), ("-b", ""), ("b/x/1", "1"), ("b/x/2", "2")]),
         ],
         true,
     );
@@ -77,33 +77,29 @@ fn run_after_run_equals_one() {
         "submodules beside files that stay",
         &[
             |s| {
-                _ = s.commit(
-                    "main",
-                    "1",
-                    &[("a", "1"), ("=d/m", ELSEWHERE), ("d/f", "1"), ("=d/e/m", ELSEWHERE)],
-                )
+                s.commit("main", "1", &[("a", "1"), ("=d/m", ELSEWHERE), ("d/f", "1"), ("=d/e/m", ELSEWHERE)])
             },
-            |s| _ = s.commit("main", "2", &[("a", "2")]).commit("main", "3", &[("a", "3"), ("x/f", "1")]),
-            |s| _ = s.commit("main", "4", &[("d/f", "2")]).commit("main", "5", &[("-d/m", "")]),
+            |s| s.commit("main", "2", &[("a", "2")]).commit("main", "3", &[("a", "3"), ("x/f", "1")]),
+            |s| s.commit("main", "4", &[("d/f", "2")]).commit("main", "5", &[("-d/m", "")]),
         ],
         true,
     );
     grows(
         "submodules and empty trees",
         &[
-            |s| _ = s.commit("main", "1", &[("a", "1"), ("=d/m", ELSEWHERE)]),
-            |s| _ = s.commit("main", "2", &[("a", "2")]),
-            |s| _ = s.commit("main", "3", &[("-d", ""), ("-a", "")]),
-            |s| _ = s.commit("main", "4", &[("=m", ELSEWHERE), ("a", "1")]),
+            |s| s.commit("main", "1", &[("a", "1"), ("=d/m", ELSEWHERE)]),
+            |s| s.commit("main", "2", &[("a", "2")]),
+            |s| s.commit("main", "3", &[("-d", ""), ("-a", "")]),
+            |s| s.commit("main", "4", &[("=m", ELSEWHERE), ("a", "1")]),
         ],
         true,
     );
     grows(
         "a side branch is merged later",
         &[
-            |s| _ = s.commit("main", "1", &[("a", "1")]),
-            |s| _ = s.branch("side", "main").commit("side", "2", &[("b", "1")]),
-            |s| _ = s.commit("main", "3", &[("a", "2")]).merge("main", &["side"], "4", &[("b", "1")]),
+            |s| s.commit("main", "1", &[("a", "1")]),
+            |s| s.branch("side", "main").commit("side", "2", &[("b", "1")]),
+            |s| s.commit("main", "3", &[("a", "2")]).merge("main", &["side"], "4", &[("b", "1")]),
         ],
         false,
     );
@@ -113,11 +109,11 @@ fn run_after_run_equals_one() {
             |s| {
                 s.commit("main", "1", &[("a", "0"), ("d/b", "0")]).branch("side", "main");
                 s.commit("main", "2", &[("a", "left"), ("d/b", "left")]);
-                s.commit("side", "3", &[("a", "right"), ("d/b", "right"), ("d/c", "right")]);
+                s.commit("side", "3", &[("a", "right"), ("d/b", "right"), ("d/c", "right")])
             },
             |s| {
                 s.commit("main", "4", &[("a", "one"), ("d/b", "one")]);
-                s.commit("side", "5", &[("a", "one"), ("d/b", "one"), ("-d/c", "")]);
+                s.commit("side", "5", &[("a", "one"), ("d/b", "one"), ("-d/c", "")])
             },
         ],
         false,
@@ -125,10 +121,10 @@ fn run_after_run_equals_one() {
     grows(
         "another root joins",
         &[
-            |s| _ = s.commit("main", "1", &[("a", "1")]),
+            |s| s.commit("main", "1", &[("a", "1")]),
             |s| {
                 s.commit("two", "2", &[("b", "1")]).commit("two", "3", &[("b", "2")]);
-                s.merge("main", &["two"], "4", &[("b", "2")]);
+                s.merge("main", &["two"], "4", &[("b", "2")])
             },
         ],
         true,
@@ -136,9 +132,9 @@ fn run_after_run_equals_one() {
     grows(
         "empty commits",
         &[
-            |s| _ = s.commit("main", "1", &[]),
-            |s| _ = s.commit("main", "2", &[]).commit("main", "3", &[("a", "1")]),
-            |s| _ = s.commit("main", "4", &[]),
+            |s| s.commit("main", "1", &[]),
+            |s| s.commit("main", "2", &[]).commit("main", "3", &[("a", "1")]),
+            |s| s.commit("main", "4", &[]),
         ],
         true,
     );

@@ -5,6 +5,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::disallowed_methods,
+    clippy::print_stdout,
     reason = "tests fail by panicking, and Git is the other side of what they test"
 )]
 

@@ -3,8 +3,11 @@
 use crate::cases::{case, run};
 use crate::fixture::{ELSEWHERE, ELSEWHERE_2, FILE, FOLDER, GITLINK, Git, Story};
 
+/// Mode, name, object.
+type Entry = (&'static str, Vec<u8>, String);
+
 /// Two commits with trees of these entries: the second without the first entry.
-fn entries(entries: fn(&Git) -> Vec<(&'static str, Vec<u8>, String)>) -> Git {
+fn entries(entries: fn(&Git) -> Vec<Entry>) -> Git {
     let git = Git::new();
     let made = entries(&git);
     let made: Vec<(&str, &[u8], &str)> =
@@ -18,7 +21,7 @@ fn entries(entries: fn(&Git) -> Vec<(&'static str, Vec<u8>, String)>) -> Git {
     git
 }
 
-fn files(of: &Git, names: &[(&'static str, &[u8])]) -> Vec<(&'static str, Vec<u8>, String)> {
+fn files(of: &Git, names: &[(&'static str, &[u8])]) -> Vec<Entry> {
     names.iter().map(|(mode, name)| (*mode, name.to_vec(), of.blob(&[b"text of ", *name].concat()))).collect()
 }
 
