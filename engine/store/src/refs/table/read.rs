@@ -54,7 +54,8 @@ impl RawFooter {
         let (root, height) = (BlockRef::read(&mut input)?, input.u8()?);
         let (counters, counters_complete) = (BlockRef::read(&mut input)?, input.u8()?);
         let (names, _removed, size_bytes) = (input.u64()?, input.u64()?, input.u64()?);
-        let sealed = (OLDEST..=VERSION).contains(&input.u32()?) && input.array::<4>()? == MAGIC && input.is_empty();
+        let sealed =
+            (OLDEST..=VERSION).contains(&input.u32()?) && input.array::<4>()? == MAGIC && input.is_empty();
         sealed.then_some(RawFooter {
             root,
             height,

@@ -86,7 +86,9 @@ mod tests {
 
     #[test]
     fn suffixes_come_back() {
-        for suffix in ["", "a", "abcdef0", "abcdef01", "0123456789abcdef0", "C12", "ABCDEF0123", "zabcdef0123"] {
+        for suffix in
+            ["", "a", "abcdef0", "abcdef01", "0123456789abcdef0", "C12", "ABCDEF0123", "zabcdef0123"]
+        {
             let mut out = Vec::new();
             put(&mut out, suffix.as_bytes());
             let mut input = Input::new(&out);
