@@ -51,6 +51,7 @@ fn refuses(git: &Git, gemel: &Gemel, parts: &[&str]) {
 /// What is done to a repository, and the names that the refusal has to say.
 type Harm = fn(&Git) -> Vec<String>;
 
+/// Threat T-39.
 #[test]
 fn what_git_would_not_read_is_refused_by_name() {
     let cases: &[(&str, Harm)] = &[
