@@ -7,7 +7,7 @@ use crate::import::{ImportOptions, ImportReport, import};
 use crate::{GitError, Result};
 use gemel_repo::facts::Progress;
 use gemel_repo::history::{self, CheckoutOptions};
-use gemel_repo::{InitOptions, Repo};
+use gemel_repo::{InitOptions, Repo, RepoError, STORE_DIR};
 use gemel_store::vfs::Vfs;
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
@@ -69,8 +69,10 @@ pub fn clone(vfs: &Arc<dyn Vfs>, options: &CloneOptions, progress: &dyn Progress
         .tempdir_in(parent)
         .map_err(io("create a folder in", parent))?;
     let work = scratch.path().join("work");
-    git_clone(options, &work)?;
-    let (report, unwritten) = fill(vfs, options, &work, progress)?;
+    let followed = git_clone(options, &work)?;
+    let (mut report, unwritten) = fill(vfs, options, &work, progress)?;
+    // What follows the origin's branches was taken as branches.
+    report.refs_left = report.refs_left.saturating_sub(followed);
     put(&work, dir, occupied.is_some())?;
     parents.keep();
     Ok(CloneReport { repo: Repo::open(vfs.clone(), dir)?, import: report, unwritten })
@@ -88,7 +90,8 @@ pub fn default_dir(url: &OsStr) -> Option<String> {
 }
 
 /// Lets Git clone into `work`, and gives every branch of the origin a local one: heads are what an import takes.
-fn git_clone(options: &CloneOptions, work: &Path) -> Result<()> {
+/// Answers how many refs follow the origin.
+fn git_clone(options: &CloneOptions, work: &Path) -> Result<u64> {
     let mut command = git(&options.current_dir);
     command.arg("clone").arg("--template=").arg("--no-recurse-submodules");
     command.arg(if options.show_git { "--progress" } else { "--quiet" });
@@ -105,7 +108,9 @@ fn git_clone(options: &CloneOptions, work: &Path) -> Result<()> {
     let mut update = git(work);
     update.args(["update-ref", "--stdin"]);
     run(update, "update-ref", &new_branches(&listed), false)?;
-    Ok(())
+    let names =
+        listed.split(|byte| *byte == b'\n').filter_map(|line| line.rsplit(|byte| *byte == b' ').next());
+    Ok(names.filter(|name| name.starts_with(b"refs/remotes/origin/")).count() as u64)
 }
 
 /// The instructions that create a branch for each of the origin's that has none.
@@ -136,7 +141,14 @@ fn fill(
     work: &Path,
     progress: &dyn Progress,
 ) -> Result<(ImportReport, u64)> {
-    let repo = Repo::init(vfs.clone(), work, &options.init)?.repo;
+    let repo = match Repo::init(vfs.clone(), work, &options.init) {
+        Ok(begun) => begun.repo,
+        // The folder that is told is the one that was asked for.
+        Err(RepoError::TrackedStore { tracked, .. }) => {
+            return Err(RepoError::TrackedStore { path: options.dir.join(STORE_DIR), tracked }.into());
+        }
+        Err(error) => return Err(error.into()),
+    };
     let how = ImportOptions {
         git_dir: work.join(".git"),
         keep_oversize: options.keep_oversize,

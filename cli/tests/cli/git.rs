@@ -1,0 +1,186 @@
+//! Git repositories as a person meets them: clone, import beside a checkout, names of commits, push and pull.
+
+use crate::harness::Sandbox;
+use std::path::Path;
+use std::process::Command;
+
+/// Runs Git with a pinned person and clock, and nothing of the tester's own configuration.
+#[allow(clippy::disallowed_methods, reason = "makes what is imported")]
+fn git(dir: &Path, args: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.current_dir(dir).args(args).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    for who in ["AUTHOR", "COMMITTER"] {
+        command.env(format!("GIT_{who}_NAME"), "Ada Lovelace").env(format!("GIT_{who}_EMAIL"), "ada@x.test");
+        command.env(format!("GIT_{who}_DATE"), "1000000000 +0000");
+    }
+    let output = command.output().expect("git");
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+}
+
+fn write(dir: &Path, path: &str, content: &str) {
+    let path = dir.join(path);
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("it is made");
+    std::fs::write(path, content).expect("the file");
+}
+
+/// A repository `source` with two commits on `main`, one on `side` and a tag; it tracks a root `.gitignore`, a file that
+/// Git's attributes change on the way out, and a path below `.gemel`.
+fn source(sandbox: &Sandbox) -> std::path::PathBuf {
+    let dir = sandbox.scratch().join("source");
+    std::fs::create_dir(&dir).expect("a folder");
+    git(&dir, &["init", "-q", "-b", "main"]);
+    write(&dir, ".gitignore", "*.o\n");
+    write(&dir, ".gitattributes", "*.bat text eol=crlf\n");
+    write(&dir, "run.bat", "one\ntwo\n");
+    write(&dir, ".gemel/notes", "kept\n");
+    write(&dir, "src/a.txt", "one\n");
+    git(&dir, &["add", "-f", "."]);
+    git(&dir, &["commit", "-q", "-m", "Begin"]);
+    git(&dir, &["checkout", "-q", "-b", "side"]);
+    write(&dir, "side.txt", "side\n");
+    git(&dir, &["add", "side.txt"]);
+    git(&dir, &["commit", "-q", "-m", "Aside"]);
+    git(&dir, &["checkout", "-q", "main"]);
+    write(&dir, "src/a.txt", "two\n");
+    git(&dir, &["commit", "-q", "-a", "-m", "One to two\n\nBody."]);
+    git(&dir, &["tag", "-a", "-m", "First", "v1"]);
+    dir
+}
+
+fn entries(dir: &Path) -> Vec<String> {
+    let list = std::fs::read_dir(dir).expect("a folder").map(|entry| entry.expect("an entry").file_name());
+    let mut names: Vec<String> = list.map(|name| name.to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_clone_is_whole_and_clean() {
+    let sandbox = Sandbox::empty();
+    source(&sandbox);
+    let made = sandbox.result(&["clone", "../source"]);
+    assert_eq!((&made["commits"], &made["changes"], &made["refs_left"]), (&3.into(), &3.into(), &0.into()));
+    let root = sandbox.root().join("source");
+    assert_eq!(made["repository"], root.to_string_lossy().as_ref());
+    let in_clone = |args: &[&str]| sandbox.ok(&[&["--repo", "source"], args].concat()).out;
+    assert!(in_clone(&["status"]).contains("working tree clean"));
+    assert_eq!(in_clone(&["fsck"]).lines().filter(|line| line.contains("gap")).count(), 0);
+    assert_eq!(git(&root, &["branch", "--format=%(refname:short)"]), "main\nside");
+    // Bytes are those of the history, whatever attributes say.
+    assert_eq!(std::fs::read_to_string(root.join("run.bat")).expect("the file"), "one\ntwo\n");
+    // A tracked root .gitignore is content from then on, and what it ignores is not.
+    write(&root, "x.o", "object\n");
+    write(&root, ".gitignore", "*.o\n*.tmp\n");
+    let status = in_clone(&["status"]);
+    assert!(status.contains("1 file changed"), "{status}");
+    // What captures never record is not taken for deleted.
+    in_clone(&["change", "begin", "--intent-summary", "Ignore more"]);
+    in_clone(&["change", "finish", "--summary", "Ignore more"]);
+    let operations = in_clone(&["log", "--operations", "--limit", "1"]);
+    assert!(operations.contains("write_file") && !operations.contains("delete_file"), "{operations}");
+}
+
+#[test]
+fn an_empty_folder_takes_a_clone_and_a_used_one_does_not() {
+    let sandbox = Sandbox::empty();
+    source(&sandbox);
+    std::fs::create_dir(sandbox.root().join("empty")).expect("a folder");
+    sandbox.ok(&["clone", "../source", "--dir", "empty"]);
+    assert!(sandbox.root().join("empty/src/a.txt").exists());
+    let before = entries(&sandbox.root().join("empty"));
+    let error = sandbox.refused(&["clone", "../source", "--dir", "empty"]);
+    assert!(error["message"].as_str().expect("a message").contains("not an empty folder"));
+    assert_eq!(entries(&sandbox.root().join("empty")), before);
+}
+
+#[test]
+fn a_clone_that_fails_leaves_nothing() {
+    let sandbox = Sandbox::empty();
+    let source = source(&sandbox);
+    sandbox.refused(&["clone", "../nowhere", "--dir", "a/b/c"]);
+    sandbox.refused(&["clone", "ext::sh -c touch% ran"]);
+    let said = sandbox.run(&["clone", "--dir", "option", "--", "--upload-pack=touch ran; git-upload-pack"]);
+    assert_eq!((said.status, said.out.as_str()), (2, ""));
+    // T-31
+    write(&source, ".gemel/meta.json", "{}");
+    git(&source, &["add", "-f", ".gemel/meta.json"]);
+    git(&source, &["commit", "-q", "-m", "A store"]);
+    let error = sandbox.refused(&["clone", "../source"]);
+    assert_eq!(error["code"], "POLICY_DENIED");
+    assert!(error["message"].as_str().expect("a message").contains(".gemel/meta.json"));
+    assert_eq!(entries(&sandbox.root()), Vec::<String>::new());
+}
+
+#[test]
+fn an_import_inside_a_checkout_is_clean_and_stays_so() {
+    let sandbox = Sandbox::empty();
+    let source = source(&sandbox);
+    let here = |args: &[&str]| sandbox.ok(&[&["--repo", "../source"], args].concat()).out;
+    sandbox.ok(&["init", "../source"]);
+    here(&["import-git"]);
+    assert!(here(&["status"]).contains("working tree clean"));
+    write(&source, "src/a.txt", "three\n");
+    git(&source, &["commit", "-q", "-a", "-m", "Two to three"]);
+    here(&["import-git"]);
+    assert!(here(&["status"]).contains("working tree clean"));
+    // A checkout elsewhere never writes below .gemel.
+    here(&["checkout", "@state", "--dir", "out"]);
+    assert_eq!(entries(&sandbox.root().join("out")), [".gitattributes", ".gitignore", "run.bat", "src"]);
+}
+
+#[test]
+fn commits_name_changes_and_changes_tell_their_commits() {
+    let sandbox = Sandbox::new();
+    let source = source(&sandbox);
+    sandbox.ok(&["import-git", "--git-dir", "../source"]);
+    let oid = git(&source, &["rev-parse", "main"]);
+    let change = sandbox.result(&["show", "@"])["id"].clone();
+    for name in
+        [format!("git:{oid}"), format!("git:{}", &oid[..7]), format!("git:{}", oid[..9].to_uppercase())]
+    {
+        assert_eq!(sandbox.result(&["show", &name])["id"], change, "{name}");
+    }
+    let shown = sandbox.ok(&["show", "@"]).out;
+    assert!(shown.contains(&format!("git: {oid}")), "{shown}");
+    assert!(shown.contains("author: Ada Lovelace <ada@x.test>"), "{shown}");
+    let log = sandbox.ok(&["log"]).out;
+    let first = log.lines().next().expect("a line");
+    assert!(first.starts_with("C") && first.ends_with("2001-09-09  Ada Lovelace  One to two"), "{log}");
+    // Where a state is wanted a mapping stands for what it maps to.
+    let base = git(&source, &["rev-parse", "main~1"]);
+    let mapping = format!("refs/mappings/import/git_commit/{base}");
+    let diff = sandbox.ok(&["diff", &mapping, &format!("git:{}", &oid[..10])]).out;
+    assert!(diff.contains("-one") && diff.contains("+two"), "{diff}");
+    assert!(sandbox.result(&["show", &mapping])["id"].as_str().expect("an identity").starts_with("mapping."));
+    sandbox.ok(&["checkout", &format!("git:{base}"), "--dir", "../old"]);
+    assert_eq!(std::fs::read_to_string(sandbox.scratch().join("old/src/a.txt")).expect("the file"), "one\n");
+    for unknown in ["git:", "git:123", "git:zzzzzzz", "git:ffffffffffff"] {
+        assert_eq!(sandbox.refused(&["show", unknown])["code"], "NOT_FOUND", "{unknown}");
+    }
+}
+
+#[test]
+fn changes_go_to_git_and_come_back_as_what_they_were() {
+    let sandbox = Sandbox::with_changes();
+    let bare = sandbox.scratch().join("bare");
+    std::fs::create_dir(&bare).expect("a folder");
+    git(&bare, &["init", "-q", "--bare", "-b", "main"]);
+    sandbox.ok(&["push", "../bare"]);
+    assert_eq!(git(&bare, &["rev-list", "--count", "main"]), "2");
+    let oid = git(&bare, &["rev-parse", "main"]);
+    let back = sandbox.result(&["fetch", "../bare"]);
+    assert_eq!((&back["changes"], &back["relinked"]), (&0.into(), &2.into()));
+    let head = sandbox.result(&["show", "@"])["id"].clone();
+    assert_eq!(sandbox.result(&["show", &format!("git:{oid}")])["id"], head);
+    assert!(sandbox.ok(&["show", "@"]).out.contains(&oid));
+    // Another one takes them with their files.
+    let other = Sandbox::new();
+    other.ok(&["pull", &bare.to_string_lossy()]);
+    assert_eq!(other.read("a.txt"), "three\n");
+    assert!(other.ok(&["status"]).out.contains("working tree clean"));
+    for far in ["https://x.test/y", "../repo", "../nowhere"] {
+        sandbox.refused(&["push", far]);
+        sandbox.refused(&["pull", far]);
+    }
+}
