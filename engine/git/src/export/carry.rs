@@ -142,15 +142,14 @@ struct Folder {
     items: BTreeMap<String, Item>,
 }
 
+/// A Git tree that is to be written: its name and its body.
+pub(super) type NewTree = (ObjectId, Vec<u8>);
+
 /// The root tree of a state with `carry` in it: its name, and the bodies of the folders that differ, deepest first.
 ///
 /// # Errors
 /// `Absent`; those of the store.
-pub(super) fn with(
-    content: &Content<'_>,
-    root: &Gid,
-    carry: &Carry,
-) -> Result<(ObjectId, Vec<(ObjectId, Vec<u8>)>)> {
+pub(super) fn with(content: &Content<'_>, root: &Gid, carry: &Carry) -> Result<(ObjectId, Vec<NewTree>)> {
     let mut folders: BTreeMap<Vec<&str>, Folder> = BTreeMap::new();
     folders.insert(Vec::new(), Folder { tree: Some(*root), items: BTreeMap::new() });
     for (path, item) in carry {

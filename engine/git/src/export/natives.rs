@@ -87,7 +87,8 @@ fn mapped(store: &Store, refs: &Refs, prefix: &str) -> Result<HashMapOfGid<Vec<O
     let mut by_change: HashMapOfGid<Vec<ObjectId>> = HashMapOfGid::default();
     let make = |mapping: &Gid, envelope: &[u8]| {
         let Ok(decoded) = Mapping::decode(envelope, &Limits::DEFAULT) else { return Ok(None) };
-        let named = commits.get(mapping).into_iter().flatten().filter(|id| id.to_string() == decoded.from());
+        let from = ObjectId::from_hex(decoded.from().as_bytes()).ok();
+        let named = commits.get(mapping).into_iter().flatten().filter(|id| Some(**id) == from);
         Ok(Some((decoded.to(), named.copied().collect())))
     };
     visit(store, &mappings, &make, &mut |found: Option<(Gid, Vec<ObjectId>)>| {

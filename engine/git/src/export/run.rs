@@ -181,7 +181,8 @@ impl<'a> Run<'a> {
         let make = |id: &Gid, envelope: &[u8]| {
             let mapping = decoded(id, Mapping::decode(envelope, &Limits::DEFAULT))?;
             let tree = mappings.get(id).copied();
-            Ok((mapping.to(), tree.filter(|tree| tree.to_string() == mapping.from())))
+            let from = ObjectId::from_hex(mapping.from().as_bytes()).ok();
+            Ok((mapping.to(), tree.filter(|tree| Some(*tree) == from)))
         };
         visit(self.store, &list, &make, &mut |(state, tree): (Gid, Option<ObjectId>)| {
             if let Some(tree) = tree.filter(|_| state.family() == Family::State) {

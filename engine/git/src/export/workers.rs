@@ -75,7 +75,16 @@ mod tests {
     #[test]
     fn results_come_in_order_and_the_first_error_ends_it() {
         let mut seen = Vec::new();
-        in_order(1000, || 0, |_, n| Ok(n * 2), |n| Ok(seen.push(n))).unwrap();
+        in_order(
+            1000,
+            || 0,
+            |_, n| Ok(n * 2),
+            |n| {
+                seen.push(n);
+                Ok(())
+            },
+        )
+        .unwrap();
         assert_eq!(seen, (0..1000).map(|n| n * 2).collect::<Vec<_>>());
         let refused = || GitError::Refused { reason: "enough".to_owned() };
         let mut seen = 0;
