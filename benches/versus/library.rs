@@ -78,7 +78,7 @@ fn listing(git: &Git, dir: &Path) -> Result<Vec<(String, PathBuf)>> {
 }
 
 /// Time from start to last byte of a process that is fed `input`; its output is read and thrown away.
-fn batch(mut command: Command, input: String) -> Result<Duration> {
+pub(crate) fn batch(mut command: Command, input: String) -> Result<Duration> {
     let started = Instant::now();
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let mut stdin = child.stdin.take().ok_or("no input")?;

@@ -1,9 +1,11 @@
 //! Gemel against git on the same work in the same run: a line `name ours git ratio bar` for each.
 //!
 //! Inputs are built here (the monorepo of `gemel-tools corpus`, a big file, a tiny repository); source trees for the row
-//! about stored bytes are given. git and gemel take turns, each on a copy of its own, and the medians count.
+//! about stored bytes are given. git and gemel take turns, each on a copy of its own, and the medians count. `versus import
+//! PATH` measures what becomes of the history of a Git repository instead.
 
 mod big;
+mod import;
 mod library;
 mod monorepo;
 mod peers;
@@ -28,7 +30,24 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 const GROUPS: [&str; 8] = ["monorepo", "stored", "reads", "lookup", "big-file", "syncs", "tiny", "all"];
 
 #[derive(Debug, Parser)]
-#[command(name = "versus", about = "Gemel against git on the same work")]
+#[command(
+    name = "versus",
+    about = "Gemel against git on the same work",
+    args_conflicts_with_subcommands = true
+)]
+struct Cli {
+    #[command(subcommand)]
+    history: Option<History>,
+    #[command(flatten)]
+    options: Options,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum History {
+    Import(import::Args),
+}
+
+#[derive(Debug, clap::Args)]
 struct Options {
     /// Files of the monorepo
     #[arg(long, default_value_t = 100_000)]
@@ -66,7 +85,7 @@ impl Options {
 }
 
 fn main() -> ExitCode {
-    match run(&Options::parse(), &mut io::stdout().lock()) {
+    match run(&Cli::parse(), &mut io::stdout().lock()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stderr(), "error: {error}");
@@ -75,39 +94,53 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(options: &Options, out: &mut dyn Write) -> Result<()> {
-    let scratch = match &options.scratch {
-        Some(folder) => tempfile::Builder::new().prefix("versus-").tempdir_in(folder)?,
-        None => tempfile::Builder::new().prefix("versus-").tempdir()?,
+fn run(cli: &Cli, out: &mut dyn Write) -> Result<()> {
+    let (folder, program) = match &cli.history {
+        Some(History::Import(args)) => (&args.scratch, &args.gemel),
+        None => (&cli.options.scratch, &cli.options.gemel),
+    };
+    let mut scratch = tempfile::Builder::new();
+    scratch.prefix("versus-");
+    let scratch = match folder {
+        Some(folder) => scratch.tempdir_in(folder)?,
+        None => scratch.tempdir()?,
     };
     let root = scratch.path();
-    let program = match &options.gemel {
+    let gemel = Gemel::new(match program {
         Some(path) => path.canonicalize()?,
         None => program::build(Path::new(program::ROOT))?,
-    };
-    let gemel = Gemel::new(program);
+    });
     let git = Git::new(root)?;
     let mut table = Table::begin(out)?;
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
     table.note(&format!("{}; {cores} cores", git.version()?))?;
-    if options.wants("tiny") {
-        tiny::measure(&git, &gemel, root, &mut table)?;
-    }
-    if options.wants("lookup") {
-        library::lookup(options.keys, options.seed, &mut table)?;
-    }
-    if options.wants("syncs") {
-        syncs::measure(root, 100, options.seed, &mut table)?;
-        syncs::measure(root, 3000, options.seed, &mut table)?;
-    }
-    if options.wants("monorepo") || options.wants("reads") {
-        monorepo::measure(&git, &gemel, root, options, &mut table)?;
-    }
-    if options.wants("stored") {
-        stored::measure(&git, &gemel, root, &options.trees, &mut table)?;
-    }
-    if options.wants("big-file") {
-        big::measure(&git, &gemel, root, options.big_mib, &mut table)?;
+    match &cli.history {
+        Some(History::Import(args)) => import::measure(&git, &gemel, root, args, &mut table)?,
+        None => worktrees(&git, &gemel, root, &cli.options, &mut table)?,
     }
     table.end()
+}
+
+/// The rows about worktrees and single stores.
+fn worktrees(git: &Git, gemel: &Gemel, root: &Path, options: &Options, table: &mut Table<'_>) -> Result<()> {
+    if options.wants("tiny") {
+        tiny::measure(git, gemel, root, table)?;
+    }
+    if options.wants("lookup") {
+        library::lookup(options.keys, options.seed, table)?;
+    }
+    if options.wants("syncs") {
+        syncs::measure(root, 100, options.seed, table)?;
+        syncs::measure(root, 3000, options.seed, table)?;
+    }
+    if options.wants("monorepo") || options.wants("reads") {
+        monorepo::measure(git, gemel, root, options, table)?;
+    }
+    if options.wants("stored") {
+        stored::measure(git, gemel, root, &options.trees, table)?;
+    }
+    if options.wants("big-file") {
+        big::measure(git, gemel, root, options.big_mib, table)?;
+    }
+    Ok(())
 }

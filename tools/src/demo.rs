@@ -1,4 +1,5 @@
-//! The whole path of a change on real input: this checkout's own files, a scratch folder, and the `gemel` program.
+//! The whole path of a change on real input: this checkout's own history and files, a scratch folder, and the `gemel`
+//! program. A checkout without history, or with a part of it only, is shown by its files alone.
 
 use crate::program;
 use std::error::Error;
@@ -27,14 +28,23 @@ pub fn run(root: &Path, options: &Options, out: &mut dyn Write) -> Result<(), Bo
         None => program::build(root)?,
     };
     let scratch = tempfile::Builder::new().prefix("gemel-demo-").tempdir()?;
-    let mut stage = Stage { program, folder: scratch.path().join("project"), out };
+    let folder = scratch.path().join("project");
     let original = scratch.path().join("original");
-    let files = copy(root, &original)?;
-    copy(&original, &stage.folder)?;
-    writeln!(stage.out, "The input: {files} files of this checkout, copied to {}\n", stage.folder.display())?;
+    let mut stage = Stage { program, folder: folder.clone(), out };
+    let whole = has_history(root)?;
+    if whole {
+        history(&mut stage, root, scratch.path())?;
+        copy(&folder, &original)?;
+    } else {
+        let files = copy(root, &original)?;
+        copy(&original, &folder)?;
+        writeln!(stage.out, "The input: {files} files of this checkout, copied to {}\n", folder.display())?;
+        stage.gemel(&["init", "--author-name", "Demo", "--author-email", "demo@example.org"])?;
+    }
     story(&mut stage)?;
     let before = scratch.path().join("before");
-    let same = compare(&original, &before)?;
+    // The ignore file at the root is configuration until a recorded state holds it, as an imported one does.
+    let same = compare(&original, &before, usize::from(!whole))?;
     writeln!(
         stage.out,
         "{same} files of {} compared with the input: all equal, byte for byte",
@@ -46,9 +56,59 @@ pub fn run(root: &Path, options: &Options, out: &mut dyn Write) -> Result<(), Bo
     Ok(())
 }
 
+/// Whether the checkout at `root` is a Git repository with all of its history.
+fn has_history(root: &Path) -> Result<bool, Box<dyn Error>> {
+    if !root.join(".git").exists() {
+        return Ok(false);
+    }
+    let shallow = git(root, &["rev-parse", "--is-shallow-repository"])?;
+    Ok(shallow.trim() == "false" && git(root, &["rev-parse", "--verify", "--quiet", "HEAD"]).is_ok())
+}
+
+/// The history of the checkout, brought in, looked at and given back.
+fn history(stage: &mut Stage, root: &Path, scratch: &Path) -> Result<(), Box<dyn Error>> {
+    let project = stage.folder.clone();
+    stage.folder = scratch.to_path_buf();
+    let (url, dir) = (root.to_str().ok_or("the checkout's path is not UTF-8")?, "project");
+    let person = ["--author-name", "Demo", "--author-email", "demo@example.org"];
+    stage.gemel(&[&["clone", url, "--dir", dir][..], &person].concat())?;
+    stage.folder = project.clone();
+    stage.gemel(&["status"])?;
+    stage.gemel(&["log", "--limit", "5"])?;
+    let head = git(&project, &["rev-parse", "--short=10", "HEAD"])?;
+    stage.gemel(&["show", &format!("git:{}", head.trim())])?;
+    stage.gemel(&["export-git", "--git-dir", "../back.git"])?;
+    let refs = |dir: &Path| {
+        git(dir, &["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags"])
+    };
+    let back = scratch.join("back.git");
+    let (went_in, came_back) = (refs(&project)?, refs(&back)?);
+    if went_in != came_back {
+        return Err(format!("branches or tags came back changed:\n{went_in}\n{came_back}").into());
+    }
+    git(&back, &["fsck", "--full", "--strict"])?;
+    let count = git(&back, &["rev-list", "--count", "--all"])?;
+    let names = went_in.lines().count();
+    writeln!(
+        stage.out,
+        "{names} branches and tags, {} commits: every object name came back as it was\n",
+        count.trim()
+    )?;
+    Ok(())
+}
+
+/// What git says.
+fn git(dir: &Path, args: &[&str]) -> Result<String, Box<dyn Error>> {
+    let output = program::command("git").args(args).current_dir(dir).output()?;
+    if !output.status.success() {
+        let text = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("`git {}` ended with {}: {text}", args.join(" "), output.status).into());
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
+
 /// The commands, in the order in which a person would give them.
 fn story(stage: &mut Stage) -> Result<(), Box<dyn Error>> {
-    stage.gemel(&["init", "--author-name", "Demo", "--author-email", "demo@example.org"])?;
     stage.gemel(&["snapshot", "--label", "before"])?;
     stage.gemel(&["status"])?;
     stage.gemel(&["change", "begin", "--intent-summary", "Tell readers where the demo leaves its files"])?;
@@ -68,8 +128,8 @@ fn story(stage: &mut Stage) -> Result<(), Box<dyn Error>> {
         "--residual",
         "the wording was not read by a second person|low|verification_gap|claims=0;paths=README.md",
     ])?;
-    stage.gemel(&["log", "--operations"])?;
-    stage.gemel(&["show", "C1"])?;
+    stage.gemel(&["log", "--operations", "--limit", "2"])?;
+    stage.gemel(&["show", "@"])?;
     stage.gemel(&["diff", "before", "@state", "--stat"])?;
     stage.gemel(&["diff", "before", "@state"])?;
     stage.gemel(&["status"])?;
@@ -148,16 +208,16 @@ fn copy(root: &Path, to: &Path) -> Result<usize, Box<dyn Error>> {
     Ok(files.len())
 }
 
-/// Compares every file below `written` with the one of the same name in `original`; the number of files compared.
-fn compare(original: &Path, written: &Path) -> Result<usize, Box<dyn Error>> {
+/// Compares every file below `written` with the one of the same name in `original`, of which `left_out` are not
+/// content; the number of files compared.
+fn compare(original: &Path, written: &Path, left_out: usize) -> Result<usize, Box<dyn Error>> {
     let files = tracked(written)?;
     for file in &files {
         if fs::read(original.join(file))? != fs::read(written.join(file))? {
             return Err(format!("{} was not written back as it was", file.display()).into());
         }
     }
-    // All but the ignore file at the root, which is configuration until something tracks it.
-    let expected = tracked(original)?.len() - 1;
+    let expected = tracked(original)?.len() - left_out;
     if files.len() != expected {
         return Err(format!("{} files were written back, {expected} went in", files.len()).into());
     }

@@ -34,7 +34,7 @@ enum Tool {
         /// Folder of the corpus
         dir: PathBuf,
     },
-    /// Take this checkout's own files through a whole change, printing every command and its answer
+    /// Bring in this checkout's own history, give it back, and take a change through, printing every command and its answer
     Demo {
         /// The gemel program to show, instead of the one of this checkout
         #[arg(long)]
