@@ -114,8 +114,7 @@ impl View for Imported {
         if report.objects > 0 {
             out.lit("  ").lit(&counted(report.objects, "object")).lit(", ").lit(&size(report.plain_bytes));
             out.lit(" stored in ").lit(&size(report.stored_bytes));
-            if report.source_bytes > 0 {
-                let percent = report.stored_bytes.saturating_mul(100) / report.source_bytes;
+            if let Some(percent) = report.stored_bytes.saturating_mul(100).checked_div(report.source_bytes) {
                 out.lit(&format!(" ({percent} % of Git's packs)"));
             }
             out.end();
