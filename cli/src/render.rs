@@ -4,8 +4,10 @@ use crate::color::Style;
 use crate::error::CliError;
 use crate::{ids, term};
 use gemel_object::Gid;
-use gemel_repo::{Repo, names};
+use gemel_repo::Repo;
+use gemel_repo::names::NameBook;
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::io::Write;
 
 /// Writes an answer for people. The first failure is kept and ends all further output, so that views need no
@@ -16,6 +18,8 @@ pub(crate) struct Printer<'w> {
     color: bool,
     escape: bool,
     failure: Option<CliError>,
+    /// Opened when the first name is asked for.
+    names: OnceCell<Option<NameBook>>,
 }
 
 impl<'w> Printer<'w> {
@@ -26,7 +30,7 @@ impl<'w> Printer<'w> {
         color: bool,
         escape: bool,
     ) -> Printer<'w> {
-        Printer { out, repo, color, escape, failure: None }
+        Printer { out, repo, color, escape, failure: None, names: OnceCell::new() }
     }
 
     /// Own words: never escaped.
@@ -75,7 +79,8 @@ impl<'w> Printer<'w> {
     /// An identity with the name it has, looked up.
     pub(crate) fn lookup(&mut self, id: &Gid) -> &mut Self {
         // A name is a convenience: an object without a readable one is shown by its digits.
-        let name = self.repo.and_then(|repo| names::name_of(repo, id).ok().flatten());
+        let book = self.names.get_or_init(|| self.repo.and_then(|repo| NameBook::open(repo).ok()));
+        let name = book.as_ref().and_then(|book| book.name(id).ok().flatten());
         self.named(id, name.as_deref())
     }
 

@@ -137,3 +137,30 @@ fn a_pinned_clock() {
     assert_eq!(one.claims.len(), 2);
     assert_eq!(one.claim_names, ["Cl1", "Cl1"], "one object has one name");
 }
+
+/// Many names are looked up in a derived file, which says what a walk over them would.
+#[test]
+fn many_names_say_the_same() {
+    let life = life();
+    let change = life.target("refs/head").unwrap();
+    let state = life.target("refs/state/head").unwrap();
+    let name = |id: &Gid| names::name_of(&life.repo, id).unwrap();
+    let few = (name(&change), name(&state));
+    let set = |edits: &[(String, Gid)]| {
+        let mut transaction = life.repo.store().transaction().unwrap();
+        edits.iter().for_each(|(name, id)| transaction.set(name.clone(), *id));
+        transaction.commit("test", life.now()).unwrap();
+    };
+    let many: Vec<_> = (10..5000).map(|n| (format!("refs/names/S{n}"), state)).collect();
+    set(&many);
+    let file = life.root.join(".gemel/cache/names");
+    assert!(!file.exists());
+    assert_eq!((name(&change), name(&state)), few);
+    assert!(file.exists());
+    // What is true now counts, not what the file says of before.
+    set(&[("refs/names/release-1".to_owned(), state), ("refs/names/mine".to_owned(), change)]);
+    assert_eq!((name(&change).as_deref(), name(&state).as_deref()), (Some("C1"), Some("release-1")));
+    std::fs::write(&file, b"gmlname1 and nothing more").unwrap();
+    assert_eq!(name(&state).as_deref(), Some("release-1"));
+    assert_eq!(name(&life.target("refs/trajectories/T1").unwrap()).as_deref(), Some("T1"));
+}

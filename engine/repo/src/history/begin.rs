@@ -116,7 +116,7 @@ pub fn begin(repo: &Repo, options: &BeginOptions) -> Result<BeginFacts> {
         worktree: options.worktree.clone(),
     };
     if let (None, Some(id)) = (&new_intent, intent) {
-        let reference = view::intent_reference(repo.store(), id, &Namer::find(&refs, [id])?)?;
+        let reference = view::intent_reference(repo.store(), id, &Namer::find(repo.store(), &refs, [id])?)?;
         facts.intent_name = reference.name;
         facts.intent_summary = reference.summary;
     }

@@ -89,7 +89,7 @@ pub fn checkout(repo: &Repo, options: &CheckoutOptions, progress: &dyn Progress)
     };
     let name = match names::typed(&refs, state, Some(&options.state))? {
         Some(typed) => Some(typed),
-        None => Namer::find(&refs, [state])?.get(&state),
+        None => Namer::find(repo.store(), &refs, [state])?.get(&state),
     };
     Ok(CheckoutFacts {
         state: Named { id: state, name },

@@ -169,7 +169,7 @@ pub fn diff(repo: &Repo, options: &DiffOptions, progress: &dyn Progress) -> Resu
         None => recorded,
     };
     let b = options.b.as_deref().map(|text| state_of(repo, &refs, text)).transpose()?;
-    let namer = Namer::find(&refs, a.into_iter().chain(b))?;
+    let namer = Namer::find(repo.store(), &refs, a.into_iter().chain(b))?;
     let side = |state: Gid, typed: &Option<String>| -> Result<Side> {
         let name = names::typed(&refs, state, typed.as_deref())?.or_else(|| namer.get(&state));
         Ok(Side::State { id: state, name })

@@ -7,7 +7,7 @@ use crate::history::known::known_changes;
 use crate::history::nodes::TrajectoryNode;
 use crate::names::{Kind, Namer};
 use gemel_object::Gid;
-use gemel_store::{RefValue, Refs};
+use gemel_store::{RefValue, Refs, Store};
 use std::cmp::Reverse;
 use std::sync::Arc;
 
@@ -80,14 +80,14 @@ pub(crate) fn decide(
     {
         trajectory = led_here(graph, &candidates, parent)?;
     }
-    let unparented = if parent.is_none() { unparented(refs, input)? } else { None };
+    let unparented = if parent.is_none() { unparented(graph.store(), refs, input)? } else { None };
     Ok(Lineage { parent, trajectory, unparented })
 }
 
 /// What to say of a change without a parent when there is a head that it does not come from.
-fn unparented(refs: &Refs, input: Option<Gid>) -> Result<Option<Uncertainty>> {
+fn unparented(store: &Store, refs: &Refs, input: Option<Gid>) -> Result<Option<Uncertainty>> {
     let Some(head) = refs.get("refs/head")? else { return Ok(None) };
-    let namer = Namer::find(refs, [head].into_iter().chain(input))?;
+    let namer = Namer::find(store, refs, [head].into_iter().chain(input))?;
     let label = |id: &Gid| namer.get(id).unwrap_or_else(|| id.to_string());
     let why = match &input {
         Some(state) => format!("no known change ends in its input state {}", label(state)),

@@ -191,7 +191,7 @@ fn describe(refs: &Refs, graph: &mut Graph<'_>, rows: &[Gid], operations: bool) 
         rows.par_iter().map(|id| row(store, id, operations)).collect::<Result<_>>()?;
     let states =
         found.iter().flat_map(|row| row.input_state.iter().chain(&row.resulting_state)).map(|s| s.id);
-    let namer = Namer::find(refs, rows.iter().copied().chain(states.collect::<Vec<_>>()))?;
+    let namer = Namer::find(store, refs, rows.iter().copied().chain(states.collect::<Vec<_>>()))?;
     let trajectories = attribute(graph, refs, rows)?;
     let people = people(store, found.iter().map(|row| row.producer))?;
     for row in &mut found {

@@ -33,7 +33,7 @@ pub fn show(repo: &Repo, text: &str) -> Result<ShowFacts> {
     let envelope = repo.store().read(&id)?;
     let name = match names::typed(&refs, id, Some(text))? {
         Some(typed) => Some(typed),
-        None => Namer::find(&refs, [id])?.get(&id),
+        None => Namer::find(repo.store(), &refs, [id])?.get(&id),
     };
     let (mut git, mut author) = (Vec::new(), None);
     if id.family() == Family::Change {

@@ -83,7 +83,7 @@ pub fn snapshot(repo: &Repo, options: &SnapshotOptions, progress: &dyn Progress)
     writer.commit()?;
     let unchanged_since = match recorded {
         Some(state) if root_tree(repo.store(), &state)? == captured.root_tree => {
-            Some(Namer::find(&refs, [state])?.named(state))
+            Some(Namer::find(repo.store(), &refs, [state])?.named(state))
         }
         _ => None,
     };

@@ -218,7 +218,7 @@ pub fn workspace_list(repo: &Repo) -> Result<Vec<WorkspaceFacts>> {
             _ => row.pending_corrupt = true,
         }
     }
-    let namer = Namer::find(&refs, ids)?;
+    let namer = Namer::find(repo.store(), &refs, ids)?;
     let head = Head::of(&refs)?;
     let mut graph = Graph::new(repo.store());
     let mut rows: Vec<WorkspaceFacts> = rows.into_values().collect();
@@ -325,7 +325,7 @@ pub fn change_status(repo: &Repo, workspace: Option<&str>, progress: &dyn Progre
             progress,
         },
     )?;
-    let namer = Namer::find(&refs, pending.input_state.into_iter().chain(pending.intent))?;
+    let namer = Namer::find(repo.store(), &refs, pending.input_state.into_iter().chain(pending.intent))?;
     Ok(PendingFacts {
         input_state: pending.input_state.map(|id| namer.named(id)),
         intent: pending.intent.map(|id| view::intent_reference(repo.store(), id, &namer)).transpose()?,

@@ -162,7 +162,11 @@ pub fn status(repo: &Repo, options: &StatusOptions, progress: &dyn Progress) -> 
     let head = Head::of(&refs)?;
     let state = head.state.or(workspace.state);
     let named = [known.current.as_ref().map(|node| node.id), known.intent, state, workspace.state];
-    let namer = Namer::find(&refs, named.into_iter().flatten().chain(told(&known.claims, &known.residuals)))?;
+    let namer = Namer::find(
+        repo.store(),
+        &refs,
+        named.into_iter().flatten().chain(told(&known.claims, &known.residuals)),
+    )?;
     let intent = known.intent.map(|id| view::intent_reference(repo.store(), id, &namer)).transpose()?;
     let mut uncertainty = view::coherence(delta.coherent);
     uncertainty.extend(known.uncertainty);

@@ -1,10 +1,11 @@
 //! From identities to the names refs give them.
 
 use crate::names::Kind;
+use crate::names::reverse::Reverse;
 use crate::{Repo, Result};
 use gemel_object::{Family, Gid};
 use gemel_store::refs::check_name;
-use gemel_store::{RefValue, Refs};
+use gemel_store::{RefValue, Refs, Store};
 use std::collections::{HashMap, HashSet};
 
 /// Numbered names tried from the newest down before a whole namespace is walked: what is asked for is recent mostly.
@@ -21,7 +22,34 @@ const MAX_WALKED: u64 = 20_000;
 /// # Errors
 /// `Store`.
 pub fn name_of(repo: &Repo, id: &Gid) -> Result<Option<String>> {
-    Ok(Namer::find(&repo.store().refs()?, [*id])?.get(id))
+    NameBook::open(repo)?.name(id)
+}
+
+/// The names of one moment, for whoever asks for many of them one after another.
+#[derive(Debug)]
+pub struct NameBook {
+    refs: Refs,
+    reverse: Option<Reverse>,
+}
+
+impl NameBook {
+    /// The names as they are now.
+    ///
+    /// # Errors
+    /// `Store`.
+    pub fn open(repo: &Repo) -> Result<NameBook> {
+        let refs = repo.store().refs()?;
+        let reverse = Reverse::load(repo.store(), &refs)?;
+        Ok(NameBook { refs, reverse })
+    }
+
+    /// As [`name_of`].
+    ///
+    /// # Errors
+    /// `Store`.
+    pub fn name(&self, id: &Gid) -> Result<Option<String>> {
+        Ok(Namer::find_in(self.reverse.as_ref(), &self.refs, [*id])?.get(id))
+    }
 }
 
 /// Names of a set of objects.
@@ -35,12 +63,19 @@ impl Namer {
     ///
     /// # Errors
     /// `Store`. A damaged ref names nothing.
-    pub(crate) fn find(refs: &Refs, ids: impl IntoIterator<Item = Gid>) -> Result<Namer> {
+    pub(crate) fn find(store: &Store, refs: &Refs, ids: impl IntoIterator<Item = Gid>) -> Result<Namer> {
+        Namer::find_in(Reverse::load(store, refs)?.as_ref(), refs, ids)
+    }
+
+    fn find_in(reverse: Option<&Reverse>, refs: &Refs, ids: impl IntoIterator<Item = Gid>) -> Result<Namer> {
         let mut open: HashMap<Family, HashSet<Gid>> = HashMap::new();
-        for id in ids {
-            open.entry(id.family()).or_default().insert(id);
-        }
         let mut namer = Namer::default();
+        for id in ids {
+            match reverse.filter(|_| Reverse::covers(id.family())) {
+                Some(reverse) => namer.names.extend(reverse.name(&id).map(|name| (id, name.to_owned()))),
+                None => drop(open.entry(id.family()).or_default().insert(id)),
+            }
+        }
         for (family, wanted) in &mut open {
             if *family == Family::State && is_walkable(refs)? {
                 namer.walk_states(refs, wanted)?;
@@ -186,7 +221,7 @@ pub(crate) fn typed(refs: &Refs, id: Gid, typed: Option<&str>) -> Result<Option<
 }
 
 /// Namespace of the names of a family.
-fn own_space(family: Family) -> &'static str {
+pub(super) fn own_space(family: Family) -> &'static str {
     match family {
         Family::Case => "refs/cases/",
         Family::Mapping => "refs/mappings/",

@@ -4,10 +4,11 @@ mod git;
 mod lookup;
 mod numbers;
 mod resolve;
+mod reverse;
 mod suggest;
 
 pub use git::{GitNames, git_names};
-pub use lookup::name_of;
+pub use lookup::{NameBook, name_of};
 pub(crate) use lookup::{Namer, typed};
 pub use numbers::{Allocator, NewName};
 pub(crate) use resolve::{Accept, resolve_in};
