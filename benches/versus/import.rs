@@ -229,7 +229,8 @@ impl Work<'_> {
         process::run(&mut self.ours(&["checkout", "@state"]))?;
         let head = self.oid("HEAD")?;
         let name = format!("git:{head}");
-        let looks: [(&str, &[&str], Option<&[&str]>); 4] = [
+        type Look<'l> = (&'l str, &'l [&'l str], Option<&'l [&'l str]>);
+        let looks: [Look<'_>; 4] = [
             ("log of 100", &["log", "--limit", "100"], Some(&["log", "-100", "--format=%h %as %an %s"])),
             ("show of head", &["show", "@"], Some(&["show", "-s", "HEAD"])),
             ("show of a commit by its name", &["show", &name], Some(&["show", "-s", &head])),
