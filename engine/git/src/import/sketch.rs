@@ -41,11 +41,11 @@ mod tests {
 
     #[test]
     fn edited_text_resembles_and_other_text_does_not() {
-        let text = |word: &str| -> Vec<u8> {
+        let text = |word: &str, from: u32| -> Vec<u8> {
             let number = |n: u32| n.wrapping_mul(2_654_435_761);
-            (0..2000).flat_map(|n| format!("{word}{}{word}\n", number(n)).into_bytes()).collect()
+            (from..from + 2000).flat_map(|n| format!("{word}{}{word}\n", number(n)).into_bytes()).collect()
         };
-        let (one, other) = (text("line"), text("other"));
+        let (one, other) = (text("line", 0), text("other", 1_000_000));
         let mut edited = one.clone();
         edited.splice(500..700, *b"something else");
         let sketch = Sketch::of(&one);
