@@ -1,10 +1,11 @@
 //! `log`: changes, children before parents (query surface, section 4.14).
 
 use crate::facts::{Cursor, Named, Omitted, Page, Uncertainty};
+use crate::history::elsewhere::elsewhere;
 use crate::history::graph::{ChangeSet, Graph, stored};
 use crate::history::known::known_changes;
 use crate::history::lineage::named_trajectories;
-use crate::history::{nodes, view};
+use crate::history::nodes;
 use crate::names::{Accept, Namer, resolve_in};
 use crate::{Repo, RepoError, Result};
 use gemel_object::families::{Change, Operation, Producer};
@@ -107,21 +108,28 @@ pub fn log(repo: &Repo, options: &LogOptions) -> Result<LogFacts> {
     let refs = repo.store().refs()?;
     let mut graph = Graph::new(repo.store());
     let set = changes_of(repo, &refs, &mut graph, options)?;
-    let order = graph.children_first(&set)?;
+    let limit = usize::try_from(options.limit.min(MAX_LIMIT)).unwrap_or(usize::MAX);
+    let sent =
+        options.cursor.as_ref().map_or(0, |cursor| usize::try_from(cursor.offset).unwrap_or(usize::MAX));
+    let mut order = graph.children_first(&set, sent.saturating_add(limit))?;
+    let total = set.len();
+    if let Some(cursor) = &options.cursor
+        && sent.checked_sub(1).and_then(|at| order.get(at)) != Some(&cursor.anchor)
+    {
+        // The list has changed since; the anchor may be anywhere.
+        order = graph.children_first(&set, usize::MAX)?;
+    }
     let omitted = if options.trajectory.is_none() && options.scope == LogOrder::Head {
         elsewhere(&mut graph, &refs, &set)?
     } else {
         Vec::new()
     };
     let (start, notice) = start(&order, options.cursor.as_ref());
-    let limit = usize::try_from(options.limit.min(MAX_LIMIT)).unwrap_or(usize::MAX);
     let capped = options.limit > MAX_LIMIT;
     let rows: Vec<Gid> = order.iter().skip(start).take(limit).copied().collect();
     let end = start + rows.len();
-    let next = rows
-        .last()
-        .filter(|_| end < order.len())
-        .map(|anchor| Cursor { anchor: *anchor, offset: end as u64 });
+    let next =
+        rows.last().filter(|_| end < total).map(|anchor| Cursor { anchor: *anchor, offset: end as u64 });
     let notices = [capped.then(|| format!("limit capped at {MAX_LIMIT}")), notice];
     let facts = LogFacts {
         page: Page {
@@ -149,18 +157,6 @@ fn changes_of(repo: &Repo, refs: &Refs, graph: &mut Graph<'_>, options: &LogOpti
         LogOrder::Head => graph.ancestors(refs.get("refs/head")?),
         LogOrder::All => known_changes(graph, refs),
     }
-}
-
-/// Known changes outside of `set`, which holds those that lead to head: a change whose input no change ends in begins a
-/// line of its own (workflow, section 4.5).
-fn elsewhere(graph: &mut Graph<'_>, refs: &Refs, set: &ChangeSet) -> Result<Vec<Omitted>> {
-    let known = known_changes(graph, refs)?;
-    let mut others: Vec<Gid> = graph.members(&known).into_iter().filter(|id| !graph.holds(set, id)).collect();
-    if others.is_empty() {
-        return Ok(Vec::new());
-    }
-    others.sort_unstable();
-    Ok(vec![view::omitted_list("change", "scope", others.iter().map(Gid::to_string).collect())])
 }
 
 /// Where the page starts, and what to say about it (query surface, section 1.4).
@@ -262,20 +258,14 @@ fn operation(store: &Store, id: &Gid) -> Result<OperationRow> {
 /// the one with the highest number is taken; newest trajectories are looked at first, since newest changes are asked
 /// for most.
 fn attribute(graph: &mut Graph<'_>, refs: &Refs, changes: &[Gid]) -> Result<HashMap<Gid, Named>> {
-    let mut open: HashSet<Gid> = changes.iter().copied().collect();
+    let mut open = changes.to_vec();
     let mut found = HashMap::new();
     for named in named_trajectories(refs)?.into_iter().rev() {
         if open.is_empty() {
             break;
         }
-        let mut next = Some(named.id);
-        let mut seen = HashSet::new();
-        while let Some(id) = next.filter(|id| !open.is_empty() && seen.insert(*id)) {
-            let Some(version) = graph.trajectory(&id)? else { break };
-            for change in version.changes.iter().filter(|change| open.remove(*change)) {
-                found.insert(*change, Named { id: named.id, name: Some(named.name.clone()) });
-            }
-            next = version.previous;
+        for change in graph.take_listed(&named.id, &mut open)? {
+            found.insert(change, Named { id: named.id, name: Some(named.name.clone()) });
         }
     }
     Ok(found)

@@ -8,6 +8,7 @@ mod begin;
 mod checkout;
 mod declared;
 mod diff;
+mod elsewhere;
 mod finish;
 pub(crate) mod graph;
 pub(crate) mod known;

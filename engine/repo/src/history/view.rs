@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 /// Most things listed in an omission.
-const MAX_LISTED: usize = 8;
+pub(crate) const MAX_LISTED: usize = 8;
 
 /// A difference, and the deletion it is the other half of when a file moved.
 #[derive(Clone, Copy, Debug)]

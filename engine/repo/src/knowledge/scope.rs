@@ -3,7 +3,7 @@
 use crate::history::graph::ChangeSet;
 use crate::history::known::known_changes;
 use crate::history::lineage::named_trajectories;
-use crate::history::nodes::{ClaimNode, ResidualNode, TrajectoryNode};
+use crate::history::nodes::{ClaimNode, ResidualNode};
 use crate::knowledge::world::World;
 use crate::{RepoError, Result};
 use gemel_object::{Family, Gid, TrajectoryOutcome};
@@ -221,13 +221,22 @@ impl Versions {
     }
 }
 
+/// The trajectory that is worked on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Current {
+    /// Its newest version.
+    pub(crate) id: Gid,
+    pub(crate) intent: Option<Gid>,
+}
+
 /// The current trajectory: the one last worked on, unless it is closed.
 ///
 /// # Errors
 /// `Store`, `CorruptObject`.
-pub(crate) fn current_trajectory(world: &mut World<'_>, refs: &Refs) -> Result<Option<Arc<TrajectoryNode>>> {
+pub(crate) fn current_trajectory(world: &mut World<'_>, refs: &Refs) -> Result<Option<Current>> {
     let Some(id) = refs.get("refs/trajectories/current")? else { return Ok(None) };
-    Ok(world.graph.trajectory(&id)?.filter(|node| node.outcome.is_none()))
+    let head = world.graph.trajectory_head(&id)?.filter(|head| head.outcome.is_none());
+    Ok(head.map(|head| Current { id, intent: head.intent }))
 }
 
 /// Gathers a scope.
@@ -238,7 +247,7 @@ pub(crate) fn gather(
     world: &mut World<'_>,
     refs: &Refs,
     kind: ScopeKind,
-    current: Option<&Arc<TrajectoryNode>>,
+    current: Option<&Current>,
 ) -> Result<(Scope, Versions)> {
     let declared = Declared::collect(world, refs, kind, current)?;
     let versions = Versions::gather(world, refs, &declared)?;
@@ -285,7 +294,7 @@ impl Declared {
         world: &mut World<'_>,
         refs: &Refs,
         kind: ScopeKind,
-        current: Option<&Arc<TrajectoryNode>>,
+        current: Option<&Current>,
     ) -> Result<Declared> {
         let mut changes = match kind {
             ScopeKind::Default => world.graph.ancestors(refs.get("refs/head")?)?,
@@ -299,10 +308,9 @@ impl Declared {
         }
         for latest in trajectories {
             world.graph.include_sequence(&mut changes, &latest)?;
-            for version in world.graph.versions(&latest)? {
-                declared.residuals.extend(&version.residuals);
-                declared.evidence.extend(&version.evidence);
-            }
+            let (evidence, residuals) = world.graph.listed_besides(&latest)?;
+            declared.residuals.extend(&residuals);
+            declared.evidence.extend(&evidence);
         }
         let given_up = given_up(world, refs)?;
         let mut first: HashMap<Gid, (i64, Gid)> = HashMap::new();

@@ -3,14 +3,14 @@
 use crate::content::{WorktreeRequest, delta_worktree};
 use crate::facts::{Named, Omitted, PathChange, Progress, Reference, Uncertainty};
 use crate::history::lineage::named_trajectories;
-use crate::history::nodes::{ResidualNode, TrajectoryNode};
+use crate::history::nodes::ResidualNode;
 use crate::history::view;
 use crate::history::workspace::{Head, Standing, Workspace};
 use crate::knowledge::claims::{ClaimStatus, Derived, Deriver, is_unsettled};
 use crate::knowledge::freshness::Judge;
 use crate::knowledge::readiness::{self, Readiness, severity_rank};
 use crate::knowledge::required::{self, EvidenceRow};
-use crate::knowledge::scope::{self, Scope, ScopeKind, ScopedClaim, current_trajectory};
+use crate::knowledge::scope::{self, Current, Scope, ScopeKind, ScopedClaim, current_trajectory};
 use crate::knowledge::world::World;
 use crate::names::Namer;
 use crate::{Repo, Result};
@@ -213,7 +213,7 @@ fn told<'k>(claims: &'k [ClaimRow], residuals: &'k [ResidualRow]) -> impl Iterat
 
 /// The part of the answer that does not look at files.
 struct Known {
-    current: Option<Arc<TrajectoryNode>>,
+    current: Option<Current>,
     intent: Option<Gid>,
     counts: ClaimCounts,
     claims: Vec<ClaimRow>,

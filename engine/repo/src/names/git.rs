@@ -10,6 +10,7 @@ use gemel_object::{Family, Gid, Limits};
 use gemel_store::vfs::FileBytes;
 use gemel_store::{RefValue, Refs, Store, StoreError};
 use rayon::prelude::*;
+use std::collections::HashMap;
 
 /// What stands before a Git object name in an argument.
 pub(super) const SCHEME: &str = "git:";
@@ -145,16 +146,10 @@ fn build(store: &Store, refs: &Refs, key: &[u8; DIGEST]) -> Result<Vec<u8>> {
             }
         }
     }
-    let read: Vec<Option<(Gid, &str)>> = mappings
-        .par_iter()
-        .map(|(oid, id)| match target(store, id) {
-            Ok(to) => Ok(to.filter(|to| to.family() == Family::Change).map(|to| (to, oid.as_str()))),
-            // Not every mapping has to be whole for the others to be told.
-            Err(RepoError::Store(StoreError::NotFound { .. })) => Ok(None),
-            Err(error) => Err(error),
-        })
-        .collect::<Result<_>>()?;
-    let mut rows: Vec<(Gid, &str)> = read.into_iter().flatten().collect();
+    let targets = targets(store, mappings.iter().map(|(_, id)| *id).collect())?;
+    let change = |id: &Gid| targets.get(id).copied().filter(|to| to.family() == Family::Change);
+    let mut rows: Vec<(Gid, &str)> =
+        mappings.iter().filter_map(|(oid, id)| Some((change(id)?, oid.as_str()))).collect();
     rows.sort_unstable();
     rows.dedup();
     let mut bytes = Vec::with_capacity(HEADER + rows.len() * ROW + CHECK);
@@ -170,6 +165,42 @@ fn build(store: &Store, refs: &Refs, key: &[u8; DIGEST]) -> Result<Vec<u8>> {
     bytes.extend_from_slice(&check);
     Ok(bytes)
 }
+
+/// What mappings map to, read in the order in which they lie. Not every one has to be whole for the others to be told.
+fn targets(store: &Store, ids: Vec<Gid>) -> Result<HashMap<Gid, Gid>> {
+    let bulk = match store.bulk(&ids) {
+        Err(StoreError::NotFound { .. }) => {
+            let mut stored = Vec::with_capacity(ids.len());
+            for id in ids {
+                if store.contains(&id)? {
+                    stored.push(id);
+                }
+            }
+            store.bulk(&stored)?
+        }
+        bulk => bulk?,
+    };
+    let parts = bulk.parts(PART_OBJECTS, PART_BYTES);
+    let read: Vec<Vec<(Gid, Gid)>> = parts
+        .into_par_iter()
+        .map(|part| {
+            let mut reader = bulk.reader(PART_KEPT_BYTES);
+            let mut found = Vec::with_capacity(part.len());
+            for at in part {
+                let Some(object) = reader.read(at)? else { break };
+                let to = Mapping::decode(object.bytes(), &Limits::DEFAULT).ok().map(|mapping| mapping.to());
+                found.extend(to.map(|to| (object.id, to)));
+            }
+            Ok(found)
+        })
+        .collect::<Result<_>>()?;
+    Ok(read.into_iter().flatten().collect())
+}
+
+/// Mappings read by one thread at a time, and what it keeps of their frames.
+const PART_OBJECTS: usize = 4096;
+const PART_BYTES: u64 = 16 << 20;
+const PART_KEPT_BYTES: usize = 16 << 20;
 
 /// A whole file.
 #[derive(Debug)]

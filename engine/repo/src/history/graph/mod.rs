@@ -122,23 +122,6 @@ impl<'s> Graph<'s> {
         Ok(a.is_some() && a == b)
     }
 
-    /// The versions of a trajectory from `latest` backwards.
-    ///
-    /// # Errors
-    /// `Store`, `CorruptObject`.
-    pub(crate) fn versions(&mut self, latest: &Gid) -> Result<Vec<Arc<TrajectoryNode>>> {
-        self.ensure_file();
-        let mut versions = Vec::new();
-        let mut seen = NumSet::default();
-        let mut next = self.intern(latest);
-        while next != NONE && seen.insert(next) {
-            let Some(record) = self.trajectory_record(next)? else { break };
-            versions.extend(self.id(next).map(|id| Arc::new(self.trajectory_node(id, &record))));
-            next = record.previous;
-        }
-        Ok(versions)
-    }
-
     /// The last change of a trajectory, found from its end.
     ///
     /// # Errors
@@ -217,11 +200,14 @@ impl<'s> Graph<'s> {
     }
 
     fn change_record(&mut self, num: Num) -> Result<Option<ChangeRecord>> {
+        // Whatever the file holds needs no look at what was read since.
+        if num < EXTRA
+            && let Some(record) = self.file().and_then(|file| file.change(num))
+        {
+            return Ok(Some(record));
+        }
         if let Some(known) = self.changes.get(&num) {
             return Ok(*known);
-        }
-        if let Some(record) = self.file().and_then(|file| file.change(num)) {
-            return Ok(Some(record));
         }
         let Some(id) = self.id(num) else { return Ok(None) };
         let node = stored(nodes::change(self.store, &id))?;

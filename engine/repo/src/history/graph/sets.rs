@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::history::graph::Graph;
-use crate::history::graph::record::{NONE, Num, NumCounts, NumSet};
+use crate::history::graph::record::{ChangeRecord, NONE, Num, NumCounts, NumSet};
 use crate::history::nodes::ChangeNode;
 use gemel_object::Gid;
 use std::cmp::Reverse;
@@ -15,6 +15,13 @@ pub(crate) struct ChangeSet {
     pub(super) nums: NumSet,
     /// Named, but not stored.
     pub(crate) missing: BTreeSet<Gid>,
+}
+
+impl ChangeSet {
+    /// Number of members.
+    pub(crate) fn len(&self) -> usize {
+        self.nums.members().len()
+    }
 }
 
 impl Graph<'_> {
@@ -90,6 +97,50 @@ impl Graph<'_> {
         Ok(())
     }
 
+    /// Which of the changes `wanted` the versions of a trajectory list; those are taken out of it.
+    ///
+    /// # Errors
+    /// `Store`, `CorruptObject`.
+    pub(crate) fn take_listed(&mut self, latest: &Gid, wanted: &mut Vec<Gid>) -> Result<Vec<Gid>> {
+        self.ensure_file();
+        let mut open = NumSet::default();
+        for id in wanted.iter() {
+            let num = self.intern(id);
+            open.insert(num);
+        }
+        let (mut seen, mut listed) = (NumSet::default(), NumSet::default());
+        let mut next = self.intern(latest);
+        while next != NONE && listed.members().len() < open.members().len() && seen.insert(next) {
+            let Some(version) = self.trajectory_record(next)? else { break };
+            for num in self.list(version.list, 0, version.changes).filter(|num| open.contains(*num)) {
+                listed.insert(num);
+            }
+            next = version.previous;
+        }
+        let found: Vec<Gid> = listed.members().iter().filter_map(|num| self.id(*num)).collect();
+        wanted.retain(|id| !self.find(id).is_some_and(|num| listed.contains(num)));
+        Ok(found)
+    }
+
+    /// Evidence and residuals that the versions of a trajectory list, newest version first.
+    ///
+    /// # Errors
+    /// `Store`, `CorruptObject`.
+    pub(crate) fn listed_besides(&mut self, latest: &Gid) -> Result<(Vec<Gid>, Vec<Gid>)> {
+        self.ensure_file();
+        let (mut evidence, mut residuals) = (Vec::new(), Vec::new());
+        let mut seen = NumSet::default();
+        let mut next = self.intern(latest);
+        while next != NONE && seen.insert(next) {
+            let Some(version) = self.trajectory_record(next)? else { break };
+            let ids = |skip: u32, len: u32| self.list(version.list, skip, len).filter_map(|num| self.id(num));
+            evidence.extend(ids(version.changes, version.evidence));
+            residuals.extend(ids(version.changes.saturating_add(version.evidence), version.residuals));
+            next = version.previous;
+        }
+        Ok((evidence, residuals))
+    }
+
     /// Whether a change belongs to a set.
     pub(crate) fn holds(&self, set: &ChangeSet, id: &Gid) -> bool {
         self.find(id).is_some_and(|num| set.nums.contains(num))
@@ -105,11 +156,27 @@ impl Graph<'_> {
     /// # Errors
     /// `Store`, `CorruptObject`.
     pub(crate) fn declaring(&mut self, set: &ChangeSet) -> Result<Vec<Arc<ChangeNode>>> {
+        let declares = |record: &ChangeRecord| record.claims.max(record.evidence).max(record.residuals) > 0;
+        // Few do: the records are gone through in the order in which they lie, not in that of the set.
+        let mut hits = NumSet::default();
+        if let Some(file) = self.file() {
+            for num in file.changes() {
+                if file.change(num).is_some_and(|record| declares(&record)) && set.nums.contains(num) {
+                    hits.insert(num);
+                }
+            }
+        }
+        for (num, record) in &self.changes {
+            if record.as_ref().is_some_and(declares) && set.nums.contains(*num) {
+                hits.insert(*num);
+            }
+        }
         let mut found = Vec::new();
-        for num in set.nums.members() {
-            if let Some(record) = self.change_record(*num)?
-                && record.claims.max(record.evidence).max(record.residuals) > 0
-            {
+        if hits.members().is_empty() {
+            return Ok(found);
+        }
+        for num in set.nums.members().iter().filter(|num| hits.contains(**num)) {
+            if let Some(record) = self.change_record(*num)? {
                 found.extend(self.id(*num).map(|id| Arc::new(self.change_node(id, &record))));
             }
         }
@@ -158,13 +225,20 @@ impl Graph<'_> {
 
     /// The changes of a set so that every child comes before its parents; among those whose children are all out, the
     /// newest comes first, then the lowest identity (query surface, section 1.2). Steps grow with changes and edges
-    /// only.
+    /// only. Of a long list the first `most` may be enough.
     ///
     /// # Errors
     /// `Store`, `CorruptObject`.
-    pub(crate) fn children_first(&mut self, set: &ChangeSet) -> Result<Vec<Gid>> {
+    pub(crate) fn children_first(&mut self, set: &ChangeSet, most: usize) -> Result<Vec<Gid>> {
         let mut children = NumCounts::default();
         for num in set.nums.members() {
+            let Some(record) = self.change_record(*num)? else { continue };
+            if record.parents == 1 {
+                // Nearly all have one, and it needs no list of its own.
+                let parent = self.list(record.list, 0, 1).next().filter(|parent| set.nums.contains(*parent));
+                parent.iter().for_each(|parent| *children.of(*parent) += 1);
+                continue;
+            }
             for parent in self.parents_in(set, *num)? {
                 *children.of(parent) += 1;
             }
@@ -175,9 +249,12 @@ impl Graph<'_> {
                 free.extend(self.rank(*num)?);
             }
         }
-        let mut order = Vec::with_capacity(set.nums.members().len());
+        let mut order = Vec::with_capacity(set.nums.members().len().min(most));
         while let Some((_, Reverse(id), num)) = free.pop() {
             order.push(id);
+            if order.len() >= most {
+                break;
+            }
             for parent in self.parents_in(set, num)? {
                 let left = children.of(parent);
                 *left -= 1;
@@ -265,7 +342,7 @@ mod tests {
         let made = make(changes);
         let mut graph = Graph::new(&made.store);
         let all = graph.ancestors(made.ids.iter().copied()).unwrap();
-        let order = graph.children_first(&all).unwrap();
+        let order = graph.children_first(&all, usize::MAX).unwrap();
         assert_eq!(positions(&made, &order), expected);
     }
 
@@ -306,8 +383,16 @@ mod tests {
             let mut graph = Graph::new(&made.store);
             let mut set = graph.ancestors(made.ids.last().copied()).unwrap();
             graph.include_sequence(&mut set, &made.trajectory).unwrap();
-            let order = graph.children_first(&set).unwrap();
-            let versions = graph.versions(&made.trajectory).unwrap();
+            let order = graph.children_first(&set, usize::MAX).unwrap();
+            let (mut versions, mut next) = (Vec::new(), Some(made.trajectory));
+            while let Some(id) = next {
+                let version = graph.trajectory(&id).unwrap().unwrap();
+                next = version.previous;
+                versions.push(version);
+            }
+            let mut wanted = made.ids.clone();
+            assert_eq!(graph.take_listed(&made.trajectory, &mut wanted).unwrap().len(), made.ids.len());
+            assert!(wanted.is_empty());
             let nodes: Vec<_> = order.iter().map(|id| graph.change(id).unwrap().unwrap()).collect();
             graph.keep();
             (order, versions, nodes)
