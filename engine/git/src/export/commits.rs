@@ -96,21 +96,27 @@ impl<'a> Commits<'a> {
         Ok(loss.is_some_and(|loss| loss.known_loss().iter().any(|line| line == SHALLOW_LOSS)))
     }
 
-    /// Whether `ancestor` is `of` or among its ancestors, as far as commits are kept.
+    /// Whether `ancestor` is `of` or among its ancestors. `beyond` answers the parents of commits that are not kept.
     ///
     /// # Errors
     /// As [`Commits::facts`].
-    pub(super) fn leads(&mut self, ancestor: &ObjectId, of: &ObjectId) -> Result<bool> {
+    pub(super) fn leads(
+        &mut self,
+        ancestor: &ObjectId,
+        of: &ObjectId,
+        beyond: &dyn Fn(&ObjectId) -> Result<Vec<ObjectId>>,
+    ) -> Result<bool> {
         let mut seen: HashSet<ObjectId> = HashSet::default();
         let mut stack = vec![*of];
         while let Some(id) = stack.pop() {
             if id == *ancestor {
                 return Ok(true);
             }
-            if seen.insert(id)
-                && let Some(facts) = self.facts(&id)?
-            {
-                stack.extend(facts.parents.iter().copied());
+            if seen.insert(id) {
+                match self.facts(&id)? {
+                    Some(facts) => stack.extend(facts.parents.iter().copied()),
+                    None => stack.extend(beyond(&id)?),
+                }
             }
         }
         Ok(false)

@@ -162,10 +162,19 @@ fn end_of(
     present: &HashSet<ObjectId>,
 ) -> Result<Option<ObjectId>> {
     if let Some(ids) = imported.get(change) {
+        if let Some(other) = ids.iter().find(|_| ids.iter().all(|id| id.kind() != target.format)) {
+            let reason = format!(
+                "{change} came from commit {other}, which a repository that names its objects by {} cannot hold: {}",
+                target.format,
+                target.path.display()
+            );
+            return Err(GitError::Refused { reason });
+        }
+        let ids: Vec<ObjectId> = ids.iter().copied().filter(|id| id.kind() == target.format).collect();
         if let Some(id) = ids.iter().find(|id| commits.index.commits.contains_key(*id)) {
             return Ok(Some(*id));
         }
-        for id in ids {
+        for id in &ids {
             if target.has(id)? {
                 return Ok(Some(*id));
             }

@@ -93,10 +93,11 @@ impl<'a> Run<'a> {
             Some(_) => Known::read(self.store, &self.refs, format)?,
             None => Known::default(),
         };
-        let has = |id: &ObjectId| self.index.commits.contains_key(id) || known.exported_commits.contains(id);
         let present = match format {
             Format::One => HashSet::default(),
-            Format::Two => self.target.known(&has)?,
+            Format::Two => self.target.known(&|id| self.index.commits.contains_key(id), &|id| {
+                known.exported_commits.contains(id)
+            })?,
         };
         self.progress.begin(Stage::ReadCommits, None);
         let mut commits = Commits::new(self.store, &self.refs, &self.index, self.progress);
@@ -130,7 +131,8 @@ impl<'a> Run<'a> {
 
         let head_commit = natives.head.and_then(|standing| commit_of(standing, &made));
         let (branch, wanted) = self.wanted(head_commit, &natives, &made, &mut commits)?;
-        let mut leads = |old: &ObjectId, new: &ObjectId| leads(old, new, &natives, &made, &mut commits);
+        let mut leads =
+            |old: &ObjectId, new: &ObjectId| leads(old, new, &natives, &made, &mut commits, &self.target);
         let edits = refs::plan(&self.target, &wanted, &mut leads, self.request.force)?;
         let written = self.publish(
             pack,
@@ -502,9 +504,9 @@ impl<'a> Run<'a> {
         let name = full_name(branch.as_bstr());
         let before = wanted.get(&name).copied();
         if let (Some(before), None) = (before, &self.request.branch)
-            && !leads(&before, &head, natives, made, commits)?
+            && !leads(&before, &head, natives, made, commits, &self.target)?
         {
-            if leads(&head, &before, natives, made, commits)? {
+            if leads(&head, &before, natives, made, commits, &self.target)? {
                 return Ok((Some(branch), wanted));
             }
             if !self.request.force {
@@ -667,6 +669,7 @@ fn leads(
     natives: &Natives,
     made: &[MadeCommit],
     commits: &mut Commits<'_>,
+    target: &Target,
 ) -> Result<bool> {
     let mut stack: Vec<Standing> = match made.iter().position(|made| made.id == *new) {
         Some(at) => vec![Standing::Native(at)],
@@ -692,7 +695,7 @@ fn leads(
     ends.sort_unstable();
     ends.dedup();
     for end in ends {
-        if commits.leads(old, &end)? {
+        if commits.leads(old, &end, &|id| target.parents(id))? {
             return Ok(true);
         }
     }

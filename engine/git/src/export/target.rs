@@ -101,23 +101,44 @@ impl Target {
         self.found.as_ref().map(|found| found.source.reader())
     }
 
-    /// Whether it has an object.
+    /// Whether it has an object; one of another format it cannot have.
     ///
     /// # Errors
     /// `Damaged`.
     pub(super) fn has(&self, id: &ObjectId) -> Result<bool> {
         match &self.found {
-            Some(found) => Ok(found.source.reader().header(id)?.is_some()),
-            None => Ok(false),
+            Some(found) if id.kind() == self.format => Ok(found.source.reader().header(id)?.is_some()),
+            _ => Ok(false),
         }
     }
 
-    /// Objects for which `is_known` answers yes and from which the walk from all refs over commits goes no further:
-    /// the target has them with all they reach.
+    /// The parents of a commit it has; none of anything else.
     ///
     /// # Errors
     /// `Damaged`.
-    pub(super) fn known(&self, is_known: &dyn Fn(&ObjectId) -> bool) -> Result<HashSet<ObjectId>> {
+    pub(super) fn parents(&self, id: &ObjectId) -> Result<Vec<ObjectId>> {
+        let Some(found) = self.found.as_ref().filter(|_| id.kind() == self.format) else {
+            return Ok(Vec::new());
+        };
+        match found.source.reader().read(id, &String::new) {
+            Ok((ObjectKind::Commit, body)) => Ok(crate::import::commit::links(body, id.kind())
+                .map(|(_, parents)| parents)
+                .unwrap_or_default()),
+            Ok(_) | Err(GitError::Missing { .. }) => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Commits met on a walk from all refs that are kept here, where the walk ends, or were made here, where it goes on to
+    /// those they stand on. The target has them with all they reach.
+    ///
+    /// # Errors
+    /// `Damaged`.
+    pub(super) fn known(
+        &self,
+        is_kept: &dyn Fn(&ObjectId) -> bool,
+        is_made: &dyn Fn(&ObjectId) -> bool,
+    ) -> Result<HashSet<ObjectId>> {
         let mut known = HashSet::default();
         let Some(found) = &self.found else { return Ok(known) };
         let mut reader = found.source.reader();
@@ -128,9 +149,12 @@ impl Target {
             if !seen.insert(id) {
                 continue;
             }
-            if is_known(&id) {
+            if is_kept(&id) {
                 known.insert(id);
                 continue;
+            }
+            if is_made(&id) {
+                known.insert(id);
             }
             match reader.read(&id, &String::new) {
                 Ok((ObjectKind::Commit, body)) => {
