@@ -68,7 +68,10 @@ fn everything_comes_once_and_right_whatever_is_kept() {
                 let object = reader.read(at).unwrap().unwrap();
                 assert_eq!(Some(object.id), bulk.id(at));
                 assert_eq!(object.bytes(), all[&object.id]);
-                on_another += usize::from(object.base.is_some());
+                if let Some(base) = object.base {
+                    on_another += 1;
+                    assert_eq!(object.base_bytes().unwrap(), all[&base]);
+                }
                 if object.bytes().len() > 8 << 20 {
                     assert_eq!(bulk.about_bytes(at), object.bytes().len() as u64);
                 }

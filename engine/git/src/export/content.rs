@@ -10,20 +10,24 @@ use super::workers::in_order;
 use crate::import::source::Reader;
 use crate::import::tree::{self, EntryKind};
 use crate::object::{ObjectKind, TreeItem, digits, hash_body, misordered_by_0_12, tree_body};
-use crate::pack::{Body, PackWriter, Part, PartWriter};
+use crate::pack::{Base, PackWriter, Part, PartWriter};
 use crate::{GitError, Result};
 use gemel_object::{Gid, Limits, Mode, Tree};
 use gemel_repo::facts::{Progress, Stage};
-use gemel_store::{Bulk, BulkReader, Store};
+use gemel_store::{Bulk, BulkObject, BulkReader, Store};
 use gix::ObjectId;
 use gix::hash::Kind;
 use gix::hashtable::{HashMap, HashSet};
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Files from here on are written as they are read, one after the other.
 const LONG_BYTES: u64 = 6 << 20;
+
+/// Bytes of bodies of trees that each thread keeps.
+const BODIES_BYTES: usize = 16 << 20;
 
 /// A folder to be reached: as a tree, as a body kept by an import, or as both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,6 +61,8 @@ pub(super) struct Content<'a> {
     seen_pairs: std::collections::HashSet<(Gid, ObjectId)>,
     kept: HashMap<ObjectId, KeptTree>,
     levels: Vec<Vec<Gid>>,
+    /// All of `levels`, while they are written.
+    plain: HashSetOfGid,
     files: Vec<Gid>,
     kept_files: HashSet<ObjectId>,
     /// Objects that kept bodies name and that must have been written in the end.
@@ -91,6 +97,7 @@ impl<'a> Content<'a> {
             seen_pairs: std::collections::HashSet::new(),
             kept: HashMap::default(),
             levels: Vec::new(),
+            plain: HashSetOfGid::default(),
             files: Vec::new(),
             kept_files: HashSet::default(),
             referenced: HashSet::default(),
@@ -339,10 +346,12 @@ impl<'a> Content<'a> {
         let bulk = self.store.bulk(&files).map_err(|e| self.placed(e.into()))?;
         let (format, progress) = (self.format, self.progress);
         let names = &mut self.names;
+        let wanted: HashSetOfGid = files.into_iter().collect();
         let mut long = Vec::new();
         write_parts(
             &bulk,
-            |writer, reader, part| {
+            || (),
+            |writer, reader, (), part| {
                 let mut made = Vec::with_capacity(part.len());
                 let mut long = Vec::new();
                 for at in part {
@@ -351,12 +360,13 @@ impl<'a> Content<'a> {
                         continue;
                     }
                     let Some(object) = reader.read(at)? else { continue };
-                    let start = body_start(object.bytes());
-                    let (gid, base) = (object.id, object.base);
-                    let body = Body::Blob(object, start);
-                    let id = hash_body(format, ObjectKind::Blob, body.bytes());
-                    writer.put(ObjectKind::Blob, id, gid, body, base).map_err(zip_error)?;
-                    made.push((gid, id));
+                    let body = body_in(object.bytes());
+                    let id = hash_body(format, ObjectKind::Blob, body);
+                    let envelope = base_of(&object, writer, |base| wanted.contains(base));
+                    let base =
+                        envelope.as_ref().map(|(from, bytes)| Base { from: *from, body: body_in(bytes) });
+                    writer.put((ObjectKind::Blob, format), id, object.id, body, base).map_err(zip_error)?;
+                    made.push((object.id, id));
                     progress.advance(1);
                 }
                 Ok((made, long))
@@ -429,6 +439,7 @@ impl<'a> Content<'a> {
     fn write_trees(&mut self, pack: &mut PackWriter) -> Result<()> {
         let mut waiting: Vec<Gid> = Vec::new();
         let mut levels = std::mem::take(&mut self.levels);
+        self.plain = levels.iter().flatten().copied().collect();
         loop {
             let deepest = levels.pop();
             let more = deepest.is_some();
@@ -454,19 +465,22 @@ impl<'a> Content<'a> {
         let (mut named, mut left) = (Vec::with_capacity(trees.len()), Vec::new());
         write_parts(
             &bulk,
-            |writer, reader, part| {
+            Bodies::default,
+            |writer, reader, bodies, part| {
                 let (mut made, mut left) = (Vec::with_capacity(part.len()), Vec::new());
                 for at in part {
                     let Some(object) = reader.read(at)? else { continue };
-                    let (gid, base) = (object.id, object.base);
+                    let gid = object.id;
                     let Some(body) = this.body_of(&gid, object.bytes())? else {
                         left.push(gid);
                         continue;
                     };
+                    let body = Arc::new(body);
                     let id = hash_body(this.format, ObjectKind::Tree, &body);
-                    writer
-                        .put(ObjectKind::Tree, id, gid, Body::Made(Arc::new(body)), base)
-                        .map_err(zip_error)?;
+                    let base = this.base_tree(&object, writer, bodies);
+                    let base = base.as_ref().map(|(from, body)| Base { from: *from, body });
+                    writer.put((ObjectKind::Tree, this.format), id, gid, &body, base).map_err(zip_error)?;
+                    bodies.keep(gid, body);
                     made.push((gid, id));
                     this.progress.advance(1);
                 }
@@ -480,6 +494,22 @@ impl<'a> Content<'a> {
         )?;
         self.names.extend(named);
         Ok(left)
+    }
+
+    /// What a tree stands on, as Git has it, if that is written, too.
+    fn base_tree(
+        &self,
+        object: &BulkObject,
+        writer: &PartWriter,
+        bodies: &Bodies,
+    ) -> Option<(Gid, Arc<Vec<u8>>)> {
+        let base = object.base?;
+        if let Some(body) = bodies.kept.get(&base).filter(|_| writer.has(&base)) {
+            return Some((base, body.clone()));
+        }
+        let (from, envelope) = base_of(object, writer, |base| self.plain.contains(base))?;
+        let body = self.body_of(&from, &envelope).ok()??;
+        Some((from, Arc::new(body)))
     }
 
     /// Git's bytes of a tree, if all its entries have names.
@@ -508,7 +538,7 @@ impl<'a> Content<'a> {
     fn check_referenced(&self, pack: &mut PackWriter) -> Result<()> {
         for id in &self.referenced {
             if id.is_empty_tree() && !pack.contains(id) {
-                let mut writer = PartWriter::new(0);
+                let mut writer = PartWriter::new();
                 writer.put_alone(ObjectKind::Tree, *id, &[]).map_err(zip_error)?;
                 pack.append(writer.take())?;
             }
@@ -608,15 +638,16 @@ pub(super) fn write_raw(
     let bulk = store.bulk(&blobs)?;
     write_parts(
         &bulk,
-        |writer, reader, part| {
+        || (),
+        |writer, reader, (), part| {
             for at in part {
                 let Some(object) = reader.read(at)? else { continue };
                 let Some(id) = of_blob.get(&object.id) else { continue };
-                let start = body_start(object.bytes());
-                let (gid, base) = (object.id, object.base);
-                let body = Body::Blob(object, start);
-                check(kind, id, body.bytes())?;
-                writer.put(kind, *id, gid, body, base).map_err(zip_error)?;
+                let body = body_in(object.bytes());
+                check(kind, id, body)?;
+                let envelope = base_of(&object, writer, |base| of_blob.contains_key(base));
+                let base = envelope.as_ref().map(|(from, bytes)| Base { from: *from, body: body_in(bytes) });
+                writer.put((kind, id.kind()), *id, object.id, body, base).map_err(zip_error)?;
                 progress.advance(1);
             }
             Ok(())
@@ -625,22 +656,68 @@ pub(super) fn write_raw(
     )
 }
 
-/// Makes parts of a pack on all cores.
-fn write_parts<T: Send>(
+/// Bodies of trees made lately, on which the next ones stand.
+#[derive(Default)]
+struct Bodies {
+    kept: HashMapOfGid<Arc<Vec<u8>>>,
+    oldest: VecDeque<Gid>,
+    bytes: usize,
+}
+
+impl Bodies {
+    fn keep(&mut self, of: Gid, body: Arc<Vec<u8>>) {
+        self.bytes += body.len();
+        if let Some(before) = self.kept.insert(of, body) {
+            self.bytes -= before.len();
+        } else {
+            self.oldest.push_back(of);
+        }
+        while self.bytes > BODIES_BYTES {
+            let Some(gone) = self.oldest.pop_front().and_then(|oldest| self.kept.remove(&oldest)) else {
+                break;
+            };
+            self.bytes -= gone.len();
+        }
+    }
+}
+
+/// Makes parts of a pack on all cores, each thread with a state of its own.
+fn write_parts<S, T: Send>(
     bulk: &Bulk,
-    make: impl Fn(&mut PartWriter, &mut BulkReader<'_>, Range<usize>) -> Result<T> + Sync,
+    state: impl Fn() -> S + Sync,
+    make: impl Fn(&mut PartWriter, &mut BulkReader<'_>, &mut S, Range<usize>) -> Result<T> + Sync,
     mut sink: impl FnMut(Part, T) -> Result<()> + Send,
 ) -> Result<()> {
     let parts = bulk.parts(PART.0, PART.1);
     in_order(
         parts.len(),
-        || (PartWriter::new(KEPT_BYTES), bulk.reader(KEPT_BYTES)),
-        |(writer, reader), n| {
-            let made = make(writer, reader, parts.get(n).cloned().unwrap_or_default())?;
+        || (PartWriter::new(), bulk.reader(KEPT_BYTES), state()),
+        |(writer, reader, state), n| {
+            let made = make(writer, reader, state, parts.get(n).cloned().unwrap_or_default())?;
             Ok((writer.take(), made))
         },
         |(part, made)| sink(part, made),
     )
+}
+
+/// What an object stands on, if that is in the part being made, or if it is in the pack and surely right.
+fn base_of<'o>(
+    object: &'o BulkObject,
+    writer: &PartWriter,
+    in_pack: impl Fn(&Gid) -> bool,
+) -> Option<(Gid, Cow<'o, [u8]>)> {
+    let base = object.base?;
+    let here = writer.has(&base);
+    if !here && !in_pack(&base) {
+        return None;
+    }
+    let bytes = object.base_bytes()?;
+    (here || Gid::of_envelope(base.family(), &bytes) == base).then_some((base, bytes))
+}
+
+/// The body in the envelope of a blob.
+fn body_in(envelope: &[u8]) -> &[u8] {
+    envelope.get(body_start(envelope)..).unwrap_or_default()
 }
 
 /// A compressor that fails: out of memory, or a defect.

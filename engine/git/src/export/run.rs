@@ -345,7 +345,7 @@ impl<'a> Run<'a> {
         };
         let ends: HashMap<ObjectId, Gid> = natives.ends.iter().copied().collect();
         let mut carries: HashMap<ObjectId, Carry> = HashMap::default();
-        let mut writer = PartWriter::new(0);
+        let mut writer = PartWriter::new();
         for native in &natives.list {
             let bytes = self.store.read(&native.change)?;
             let change = decoded(&native.change, Change::decode(&bytes, &Limits::DEFAULT))?;

@@ -110,17 +110,20 @@ fn shared_ends(base: &[u8], target: &[u8]) -> (usize, usize) {
     (prefix, if suffix >= MIN_END { suffix } else { 0 })
 }
 
+/// Bytes compared at a time.
+const STEP: usize = 32;
+
 /// Length of the common beginning.
 fn common(a: &[u8], b: &[u8]) -> usize {
-    const STEP: usize = 32;
-    let steps = a.chunks_exact(STEP).zip(b.chunks_exact(STEP)).take_while(|(a, b)| a == b).count() * STEP;
+    let (pieces, others) = (a.as_chunks::<STEP>().0, b.as_chunks::<STEP>().0);
+    let steps = pieces.iter().zip(others).take_while(|(a, b)| a == b).count() * STEP;
     steps + a[steps..].iter().zip(&b[steps..]).take_while(|(a, b)| a == b).count()
 }
 
 /// Length of the common end.
 fn common_back(a: &[u8], b: &[u8]) -> usize {
-    const STEP: usize = 32;
-    let steps = a.rchunks_exact(STEP).zip(b.rchunks_exact(STEP)).take_while(|(a, b)| a == b).count() * STEP;
+    let (pieces, others) = (a.as_rchunks::<STEP>().1, b.as_rchunks::<STEP>().1);
+    let steps = pieces.iter().rev().zip(others.iter().rev()).take_while(|(a, b)| a == b).count() * STEP;
     let (a, b) = (&a[..a.len() - steps], &b[..b.len() - steps]);
     steps + a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count()
 }

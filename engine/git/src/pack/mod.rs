@@ -6,5 +6,5 @@ mod part;
 mod write;
 mod zip;
 
-pub(crate) use part::{Body, Part, PartWriter};
+pub(crate) use part::{Base, Part, PartWriter};
 pub(crate) use write::{PackWriter, Written, sync_dir};

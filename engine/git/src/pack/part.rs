@@ -1,18 +1,17 @@
-//! A run of pack entries, made by one thread: offsets count from its beginning, and deltas stay inside.
+//! A run of pack entries, made by one thread: offsets count from its beginning, and a base outside is named.
 
 use super::delta::Encoder;
-use super::zip::Zip;
-use crate::object::ObjectKind;
+use super::zip::{Zip, stored};
+use crate::object::{ObjectKind, hash_body};
 use gemel_object::Gid;
-use gemel_store::BulkObject;
 use gix::ObjectId;
-use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
+use gix::hash::Kind;
+use std::collections::HashMap;
 
 /// Entry kind of a delta whose base is named by its distance.
 const OFS_DELTA: u8 = 6;
-/// Most bases in a row.
-const MAX_DEPTH: u16 = 120;
+/// Entry kind of a delta whose base is named.
+const REF_DELTA: u8 = 7;
 
 /// An entry of a pack.
 #[derive(Clone, Copy, Debug)]
@@ -29,30 +28,11 @@ pub(crate) struct Part {
     pub(crate) entries: Vec<Entry>,
 }
 
-/// The body of a Git object. Cheap to clone.
-#[derive(Clone, Debug)]
-pub(crate) enum Body {
-    /// The body of a blob object.
-    Blob(BulkObject, usize),
-    /// Bytes made here.
-    Made(Arc<Vec<u8>>),
-}
-
-impl Body {
-    pub(crate) fn bytes(&self) -> &[u8] {
-        match self {
-            Body::Blob(object, start) => object.bytes().get(*start..).unwrap_or_default(),
-            Body::Made(bytes) => bytes,
-        }
-    }
-}
-
-/// What later entries may stand on.
-#[derive(Debug)]
-struct Recent {
-    body: Body,
-    offset: usize,
-    depth: u16,
+/// An object that another resembles.
+pub(crate) struct Base<'b> {
+    /// What it was made of.
+    pub(crate) from: Gid,
+    pub(crate) body: &'b [u8],
 }
 
 /// Makes parts, one after the other.
@@ -61,25 +41,24 @@ pub(crate) struct PartWriter {
     encoder: Encoder,
     delta: Vec<u8>,
     part: Part,
-    recent: HashMap<Gid, Recent>,
-    oldest: VecDeque<Gid>,
-    recent_bytes: usize,
-    kept_bytes: usize,
+    /// Entries of this part by what they were made of.
+    made: HashMap<Gid, usize>,
 }
 
 impl PartWriter {
-    /// A writer that keeps up to `kept_bytes` of bodies for others to stand on.
-    pub(crate) fn new(kept_bytes: usize) -> PartWriter {
+    pub(crate) fn new() -> PartWriter {
         PartWriter {
             zip: Zip::new(),
             encoder: Encoder::default(),
             delta: Vec::new(),
             part: Part::default(),
-            recent: HashMap::new(),
-            oldest: VecDeque::new(),
-            recent_bytes: 0,
-            kept_bytes,
+            made: HashMap::new(),
         }
+    }
+
+    /// Whether this part has what was made of an object.
+    pub(crate) fn has(&self, from: &Gid) -> bool {
+        self.made.contains_key(from)
     }
 
     /// Adds an entry that others do not stand on.
@@ -94,66 +73,59 @@ impl PartWriter {
         Ok(())
     }
 
-    /// Adds an entry that was made of the object `from`, as a delta if what was made of `base` is at hand and resembles it.
+    /// Adds an entry that was made of the object `from`, as a delta if it resembles `base`, which has to be in this part
+    /// or elsewhere in the pack. Chains follow those of the store, which are short.
     ///
     /// # Errors
     /// The compressor's, in words.
     pub(crate) fn put(
         &mut self,
-        kind: ObjectKind,
+        (kind, format): (ObjectKind, Kind),
         id: ObjectId,
         from: Gid,
-        body: Body,
-        base: Option<Gid>,
+        body: &[u8],
+        base: Option<Base<'_>>,
     ) -> Result<(), String> {
         let offset = self.part.bytes.len();
         self.delta.clear();
-        let base = base.and_then(|base| self.recent.get(&base)).filter(|base| base.depth < MAX_DEPTH);
-        let most = body.bytes().len() / 2;
-        let depth = match base {
-            Some(base) if self.encoder.encode(base.body.bytes(), body.bytes(), most, &mut self.delta) => {
-                put_header(OFS_DELTA, self.delta.len() as u64, &mut self.part.bytes);
-                put_distance((offset - base.offset) as u64, &mut self.part.bytes);
-                self.zip.put(&self.delta, &mut self.part.bytes)?;
-                base.depth + 1
+        match base {
+            Some(base) if self.encoder.encode(base.body, body, body.len() / 2, &mut self.delta) => {
+                match self.made.get(&base.from) {
+                    Some(at) => {
+                        put_header(OFS_DELTA, self.delta.len() as u64, &mut self.part.bytes);
+                        put_distance((offset - at) as u64, &mut self.part.bytes);
+                    }
+                    None => {
+                        let name = hash_body(format, kind, base.body);
+                        put_header(REF_DELTA, self.delta.len() as u64, &mut self.part.bytes);
+                        self.part.bytes.extend_from_slice(name.as_slice());
+                    }
+                }
+                // What trees differ in is names of objects, which nothing makes shorter.
+                match kind {
+                    ObjectKind::Tree => stored(&self.delta, &mut self.part.bytes),
+                    _ => self.zip.put(&self.delta, &mut self.part.bytes)?,
+                }
             }
             _ => {
-                put_header(code(kind), body.bytes().len() as u64, &mut self.part.bytes);
-                self.zip.put(body.bytes(), &mut self.part.bytes)?;
-                0
+                put_header(code(kind), body.len() as u64, &mut self.part.bytes);
+                self.zip.put(body, &mut self.part.bytes)?;
             }
-        };
+        }
         self.note(id, offset);
-        self.keep(from, Recent { body, offset, depth });
+        self.made.insert(from, offset);
         Ok(())
     }
 
     /// Hands out what was made and begins anew.
     pub(crate) fn take(&mut self) -> Part {
-        self.recent.clear();
-        self.oldest.clear();
-        self.recent_bytes = 0;
+        self.made.clear();
         std::mem::take(&mut self.part)
     }
 
     fn note(&mut self, id: ObjectId, offset: usize) {
         let crc = crc32fast::hash(&self.part.bytes[offset..]);
         self.part.entries.push(Entry { id, offset: offset as u64, crc });
-    }
-
-    fn keep(&mut self, from: Gid, recent: Recent) {
-        self.recent_bytes += recent.body.bytes().len();
-        if let Some(before) = self.recent.insert(from, recent) {
-            self.recent_bytes -= before.body.bytes().len();
-        } else {
-            self.oldest.push_back(from);
-        }
-        while self.recent_bytes > self.kept_bytes {
-            let Some(gone) = self.oldest.pop_front().and_then(|oldest| self.recent.remove(&oldest)) else {
-                break;
-            };
-            self.recent_bytes -= gone.body.bytes().len();
-        }
     }
 }
 

@@ -6,6 +6,8 @@ use zlib_rs::{Deflate, DeflateFlush, Status};
 const STORE_BELOW: usize = 48;
 /// zlib header for a window of 32 KiB.
 const HEADER: [u8; 2] = [0x78, 0x01];
+/// Most bytes of a stored block.
+const MAX_STORED: usize = 0xffff;
 /// Compression level; see docs/decisions/dependencies.md for the measurement.
 const LEVEL: i32 = 4;
 /// Bytes of output asked for at a time.
@@ -67,24 +69,34 @@ impl Zip {
     }
 }
 
-/// A stream of one stored block.
-fn stored(payload: &[u8], out: &mut Vec<u8>) {
-    const LAST_STORED: u8 = 1;
-    let len = payload.len() as u16;
+/// Appends a stream of stored blocks.
+pub(super) fn stored(payload: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&HEADER);
-    out.push(LAST_STORED);
-    out.extend_from_slice(&len.to_le_bytes());
-    out.extend_from_slice(&(!len).to_le_bytes());
-    out.extend_from_slice(payload);
+    let mut blocks = payload.chunks(MAX_STORED);
+    let mut next = Some(blocks.next().unwrap_or_default());
+    while let Some(block) = next {
+        next = blocks.next();
+        let len = block.len() as u16;
+        out.push(u8::from(next.is_none()));
+        out.extend_from_slice(&len.to_le_bytes());
+        out.extend_from_slice(&(!len).to_le_bytes());
+        out.extend_from_slice(block);
+    }
     out.extend_from_slice(&adler(payload).to_be_bytes());
 }
 
-/// Adler-32 of a short payload.
+/// Adler-32.
 fn adler(payload: &[u8]) -> u32 {
+    const BASE: u32 = 65521;
+    /// Bytes after which the sums have to be reduced.
+    const RUN: usize = 5552;
     let (mut a, mut b) = (1u32, 0u32);
-    for byte in payload {
-        a = (a + u32::from(*byte)) % 65521;
-        b = (b + a) % 65521;
+    for run in payload.chunks(RUN) {
+        for byte in run {
+            a += u32::from(*byte);
+            b += a;
+        }
+        (a, b) = (a % BASE, b % BASE);
     }
     b << 16 | a
 }
@@ -114,6 +126,9 @@ mod tests {
                 let mut out = b"before".to_vec();
                 zip.put(&payload, &mut out).unwrap();
                 assert!(inflated(&out[6..], len) == payload, "{len}");
+                let mut plain = Vec::new();
+                stored(&payload, &mut plain);
+                assert!(inflated(&plain, len) == payload, "{len}");
                 let mut pieces = Vec::new();
                 zip.begin();
                 let (first, second) = payload.split_at(len / 3);

@@ -9,6 +9,7 @@ use gemel_object::{Gid, Limits};
 use gemel_packfmt::FormatError;
 use gemel_packfmt::frame::{Kind, MAX_DEPTH, Method};
 use gemel_packfmt::index::Place;
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
@@ -105,7 +106,7 @@ impl Bulk {
 
     /// A reader for one thread that keeps up to `kept_bytes` of decoded objects.
     pub fn reader(&self, kept_bytes: usize) -> BulkReader<'_> {
-        BulkReader { bulk: self, kept: Kept { limit: kept_bytes, ..Kept::default() } }
+        BulkReader { bulk: self, kept: Kept { limit: kept_bytes, ..Kept::default() }, doubtful: false }
     }
 }
 
@@ -117,6 +118,7 @@ pub struct BulkObject {
     /// What it is stored as a difference to, and therefore resembles.
     pub base: Option<Gid>,
     content: Content,
+    base_piece: Option<Arc<Piece>>,
 }
 
 #[derive(Clone, Debug)]
@@ -134,6 +136,16 @@ impl BulkObject {
             Content::Bytes(bytes) => bytes,
         }
     }
+
+    /// The envelope of its base as the object was decoded with it, if that is at hand. It was not hashed now: whoever
+    /// relies on it being the base hashes it, or has read it from the same reader.
+    pub fn base_bytes(&self) -> Option<Cow<'_, [u8]>> {
+        let piece = self.base_piece.as_ref()?;
+        match piece.keys {
+            None => Some(Cow::Borrowed(&piece.form)),
+            Some(_) => piece.splice().ok().map(Cow::Owned),
+        }
+    }
 }
 
 /// Reads objects of a [`Bulk`] for one thread; quick as long as the places asked for ascend.
@@ -141,6 +153,8 @@ impl BulkObject {
 pub struct BulkReader<'b> {
     bulk: &'b Bulk,
     kept: Kept,
+    /// Whether an object had to be read from elsewhere: what was decoded here is then no base for others.
+    doubtful: bool,
 }
 
 impl BulkReader<'_> {
@@ -158,8 +172,9 @@ impl BulkReader<'_> {
             Some(object) => Ok(Some(object)),
             // Another copy may be sound, and if none is, that is where it is told.
             None => {
-                let bytes = Arc::new(self.bulk.store.read(id)?);
-                Ok(Some(BulkObject { id: *id, base: None, content: Content::Bytes(bytes) }))
+                self.doubtful = true;
+                let content = Content::Bytes(Arc::new(self.bulk.store.read(id)?));
+                Ok(Some(BulkObject { id: *id, base: None, content, base_piece: None }))
             }
         }
     }
@@ -167,17 +182,24 @@ impl BulkReader<'_> {
     fn at(&mut self, id: &Gid, pack: u32, place: Place) -> Option<BulkObject> {
         let set = &self.bulk.set;
         let pack = set.packs.get(pack as usize)?;
-        let base = match pack.frame(place.offset).ok()?.method {
-            Method::Delta { base, .. } => pack.key_of(base).and_then(|key| Gid::from_bytes(&key)),
-            _ => None,
-        };
         let content = match self.kept.decode(set, pack, place).ok()? {
             Decoded::Piece(piece) if piece.keys.is_none() => Content::Piece(piece),
             Decoded::Piece(piece) => Content::Bytes(Arc::new(piece.splice().ok()?)),
             Decoded::Bytes(bytes) => Content::Bytes(Arc::new(bytes)),
         };
-        let object = BulkObject { id: *id, base, content };
-        hash(id, object.bytes()).then_some(object)
+        let mut object = BulkObject { id: *id, base: None, content, base_piece: None };
+        if !hash(id, object.bytes()) {
+            return None;
+        }
+        if let (Method::Delta { base, .. }, false) = (pack.frame(place.offset).ok()?.method, self.doubtful) {
+            object.base = pack.key_of(base).and_then(|key| Gid::from_bytes(&key));
+            // Decoded a moment ago, and therefore kept.
+            let (base_pack, base_place) = decode::base_of(set, pack, base).ok()?;
+            if let Ok(Decoded::Piece(piece)) = self.kept.decode(set, base_pack, base_place) {
+                object.base_piece = Some(piece);
+            }
+        }
+        Some(object)
     }
 }
 
