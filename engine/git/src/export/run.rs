@@ -155,14 +155,16 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// What the walk over raw commits begins with, and what names it.
+    /// What the walk over raw commits begins with, and what names it. What refs of the target name already it has whole.
     fn tips(&self, natives: &Natives) -> Vec<(ObjectId, String)> {
         let mut tips = Vec::new();
         if let Some(saved) = &self.saved {
             if let Some(SavedHead::Detached(id)) = saved.head {
                 tips.push((id, "HEAD".to_owned()));
             }
-            tips.extend(saved.refs.iter().map(|(name, id)| (*id, name.to_string())));
+            let there = self.target.refs();
+            let new = saved.refs.iter().filter(|(name, id)| there.get(*name) != Some(*id));
+            tips.extend(new.map(|(name, id)| (*id, name.to_string())));
         }
         let kept = natives.ends.iter().filter(|(id, _)| self.index.commits.contains_key(id));
         tips.extend(kept.map(|(id, change)| (*id, change.to_string())));
