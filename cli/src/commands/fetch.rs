@@ -52,6 +52,9 @@ pub(crate) fn from_git<'c>(
     Ok(Answer::done(Brought { imported, arrived }))
 }
 
+/// The file that makes a folder a store, of this or an earlier release.
+const META: &str = "meta.json";
+
 /// The path of a repository that is Git's alone.
 ///
 /// # Errors
@@ -67,7 +70,9 @@ pub(crate) fn git_path(context: &Context<'_>, remote: &str) -> Result<PathBuf, C
         let message = format!("{remote:?} is neither a remote nor the path of a repository");
         return Err(CliError::new(Code::NotFound, message));
     }
-    if path.join(STORE_DIR).is_dir() || path.file_name().is_some_and(|name| name == STORE_DIR) {
+    // A history may keep other things below `.gemel`; what makes a store is its description.
+    let is_store = path.file_name().is_some_and(|name| name == STORE_DIR) && path.join(META).exists();
+    if is_store || path.join(STORE_DIR).join(META).exists() {
         return Err(CliError::not_built("transfer between Gemel repositories"));
     }
     Ok(path)

@@ -1,8 +1,9 @@
 //! Git repositories as a person meets them: clone, import beside a checkout, names of commits, push and pull.
 
 use crate::harness::Sandbox;
+use std::io::Write as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Runs Git with a pinned person and clock, and nothing of the tester's own configuration.
 #[allow(clippy::disallowed_methods, reason = "makes what is imported")]
@@ -183,4 +184,83 @@ fn changes_go_to_git_and_come_back_as_what_they_were() {
         sandbox.refused(&["push", far]);
         sandbox.refused(&["pull", far]);
     }
+}
+
+/// Files follow head only where nothing of anybody is lost; a workspace that stays undoes nothing later.
+#[test]
+fn a_pull_moves_files_only_where_no_work_is_in_the_way() {
+    let sandbox = Sandbox::new();
+    let source = source(&sandbox);
+    let grow = |text: &str| {
+        write(&source, "src/a.txt", text);
+        git(&source, &["commit", "-q", "-a", "-m", text]);
+    };
+    let pull = |verb: &str| sandbox.result(&[verb, "../source"])["worktree"].clone();
+    let clean = || sandbox.ok(&["status"]).out.contains("working tree clean");
+    assert_eq!(pull("pull")["outcome"], "written");
+    assert!(clean() && sandbox.read("src/a.txt") == "two\n");
+    assert_eq!(pull("pull")["outcome"], "unmoved");
+    // Head moves, the files stay, and the workspace says so.
+    grow("three\n");
+    assert_eq!(pull("fetch")["outcome"], "stays");
+    assert!(clean() && sandbox.read("src/a.txt") == "two\n");
+    assert_eq!(sandbox.result(&["status"])["workspace"]["behind"], true);
+    sandbox.ok(&["checkout", "@state"]);
+    // Work of somebody's own.
+    sandbox.write("src/a.txt", "mine\n");
+    grow("four\n");
+    let stays = pull("pull");
+    assert_eq!(
+        (&stays["outcome"], &stays["reason"]),
+        (&"stays".into(), &"they hold work that is not recorded".into())
+    );
+    assert_eq!(sandbox.read("src/a.txt"), "mine\n");
+    sandbox.write("src/a.txt", "three\n");
+    // A file in the way that no state records.
+    sandbox.ok(&["checkout", "@state"]);
+    write(&source, "new.txt", "theirs\n");
+    git(&source, &["add", "new.txt"]);
+    grow("five\n");
+    sandbox.write("new.txt", "mine\n");
+    assert_eq!(pull("pull")["outcome"], "stays");
+    assert_eq!((sandbox.read("new.txt").as_str(), sandbox.read("src/a.txt").as_str()), ("mine\n", "four\n"));
+}
+
+/// A session answers in order, one line each, and survives what is no request.
+#[test]
+fn a_session_tells_refs_and_what_they_reach() {
+    let sandbox = Sandbox::with_changes();
+    let ask = |lines: &str| -> Vec<serde_json::Value> {
+        let mut command = sandbox.command(&["serve"]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+        child.stdin.take().expect("a pipe").write_all(lines.as_bytes()).expect("it reads");
+        let output = child.wait_with_output().expect("it ends");
+        assert!(output.status.success());
+        let text = String::from_utf8(output.stdout).expect("text");
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    };
+    let listed = ask("{\"id\":7,\"op\":\"list_refs\"}\n\n");
+    let refs = listed[0]["refs"].as_array().expect("refs").clone();
+    let names: Vec<&str> = refs.iter().filter_map(|row| row[0].as_str()).collect();
+    assert!(
+        names.is_sorted() && names.contains(&"refs/head") && names.contains(&"refs/names/C1"),
+        "{names:?}"
+    );
+    assert!(!names.contains(&"refs/names/P1"), "{names:?}");
+    let head = refs.iter().find(|row| row[0] == "refs/head").expect("head")[1].clone();
+    let absent = format!("change.{}", "0".repeat(64));
+    let answers = ask(&format!(
+        "{{\"id\":1,\"op\":\"reachable\",\"params\":{{\"seeds\":[{head}]}}}}\n\
+         {{\"id\":2,\"op\":\"missing\",\"params\":{{\"ids\":[{head},\"{absent}\"]}}}}\n\
+         {{\"id\":3,\"op\":\"reachable\",\"params\":{{\"seeds\":[\"{absent}\"]}}}}\n\
+         {{\"id\":4,\"op\":\"list_refs\",\"params\":null}}\nnonsense\n{{\"id\":5,\"op\":\"dance\"}}\n\
+         {{\"id\":6,\"op\":\"missing\",\"params\":{{\"ids\":[\"change.12\"]}}}}\n"
+    ));
+    assert_eq!(answers.len(), 7);
+    assert!(answers[0]["ids"].as_array().is_some_and(|ids| ids.contains(&head)), "{answers:?}");
+    assert_eq!(answers[1]["ids"], serde_json::json!([absent]));
+    let codes: Vec<&str> =
+        answers[2..].iter().filter_map(|answer| answer["error"]["code"].as_str()).collect();
+    assert_eq!(codes, ["query_failed", "invalid_request", "invalid_request", "query_failed", "query_failed"]);
+    assert_eq!(answers.iter().filter_map(|a| a["id"].as_u64()).collect::<Vec<_>>(), [1, 2, 3, 4, 0, 5, 6]);
 }

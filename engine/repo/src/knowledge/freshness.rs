@@ -31,8 +31,10 @@ pub(crate) struct Subjects<'a> {
 pub(crate) struct Judge {
     /// The queried state and its root tree; `None`: nothing is recorded.
     state: Option<(Gid, Option<Gid>)>,
-    /// Changes that lead to it.
-    history: ChangeSet,
+    /// The change that it results from.
+    head: Option<Gid>,
+    /// Changes that lead to it, from the first time on that they are asked for.
+    history: Option<ChangeSet>,
     /// Changes between an anchor and the state, by the anchor's root tree; `None`: no path.
     between: HashMap<Gid, Option<Arc<Vec<Gid>>>>,
 }
@@ -47,7 +49,7 @@ impl Judge {
             Some(state) => Some((state, world.graph.root(&state)?)),
             None => None,
         };
-        Ok(Judge { state, history: world.graph.ancestors(head)?, between: HashMap::new() })
+        Ok(Judge { state, head, history: None, between: HashMap::new() })
     }
 
     /// The freshness of what was observed at `anchor` about `subjects`.
@@ -102,17 +104,22 @@ impl Judge {
         Ok(found)
     }
 
-    fn find_between(&self, world: &mut World<'_>, anchor_root: &Gid) -> Result<Option<Vec<Gid>>> {
-        let (ending, starting) = world.graph.with_root(&self.history, anchor_root)?;
+    fn find_between(&mut self, world: &mut World<'_>, anchor_root: &Gid) -> Result<Option<Vec<Gid>>> {
+        let history = match self.history.take() {
+            Some(history) => history,
+            None => world.graph.ancestors(self.head)?,
+        };
+        let history = self.history.insert(history);
+        let (ending, starting) = world.graph.with_root(history, anchor_root)?;
         if !ending.is_empty() {
             let before = world.graph.ancestors(ending)?;
-            let members = world.graph.members(&self.history);
+            let members = world.graph.members(history);
             return Ok(Some(members.into_iter().filter(|id| !world.graph.holds(&before, id)).collect()));
         }
         if starting.is_empty() {
             return Ok(None);
         }
-        Ok(Some(world.graph.descendants(&self.history, &starting)?))
+        Ok(Some(world.graph.descendants(history, &starting)?))
     }
 
     /// Whether the subject is something whose changes would be noticed: a reference, or a path of one of the states.

@@ -32,17 +32,24 @@ impl Graph<'_> {
     pub(crate) fn ancestors(&mut self, start: impl IntoIterator<Item = Gid>) -> Result<ChangeSet> {
         self.ensure_file();
         let mut set = ChangeSet::default();
-        let mut open: Vec<Num> = start.into_iter().map(|id| self.intern(&id)).collect();
-        while let Some(num) = open.pop() {
-            if set.nums.contains(num) {
-                continue;
-            }
-            match self.change_record(num)? {
-                Some(record) => {
-                    set.nums.insert(num);
-                    open.extend(self.list(record.list, 0, record.parents));
+        let mut level: Vec<Num> = start.into_iter().map(|id| self.intern(&id)).collect();
+        let mut records = Vec::new();
+        // Level by level: records lie anywhere, and the looks at those of one level do not wait for each other.
+        while !level.is_empty() {
+            for num in level.drain(..) {
+                if set.nums.contains(num) {
+                    continue;
                 }
-                None => set.missing.extend(self.id(num)),
+                match self.change_record(num)? {
+                    Some(record) => {
+                        set.nums.insert(num);
+                        records.push(record);
+                    }
+                    None => set.missing.extend(self.id(num)),
+                }
+            }
+            for record in records.drain(..) {
+                level.extend(self.list(record.list, 0, record.parents));
             }
         }
         Ok(set)
@@ -81,10 +88,8 @@ impl Graph<'_> {
         let mut next = self.intern(latest);
         while next != NONE && seen.insert(next) {
             let Some(version) = self.trajectory_record(next)? else { break };
-            for num in self.list(version.list, 0, version.changes).collect::<Vec<_>>() {
-                if set.nums.contains(num) {
-                    continue;
-                }
+            let listed = self.list(version.list, 0, version.changes);
+            for num in listed.filter(|num| !set.nums.contains(*num)).collect::<Vec<_>>() {
                 match self.change_record(num)? {
                     Some(_) => {
                         set.nums.insert(num);
