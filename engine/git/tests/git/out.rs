@@ -150,6 +150,7 @@ fn a_change_becomes_a_commit() {
 /// Name, address, disclosure of the person; the author in format 2, and in format 1 unless that refuses.
 type Author = (&'static str, Option<&'static str>, Disclosure, &'static str, Option<&'static str>);
 
+/// Threat T-36.
 #[test]
 fn authors() {
     let cases: &[Author] = &[

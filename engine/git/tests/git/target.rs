@@ -11,6 +11,7 @@ fn on(branch: &str) -> ExportRequest {
     ExportRequest { branch: Some(branch.to_owned()), ..ExportRequest::default() }
 }
 
+/// Threats T-37 and T-38.
 #[test]
 fn refs_move_forward_or_not_at_all() {
     let (gemel, out) = (Gemel::new(), Out::new());
@@ -64,6 +65,7 @@ fn all_refs_are_looked_at_before_one_moves() {
     assert_eq!(refs(&dir), refs(&theirs.dir));
 }
 
+/// Threat T-38.
 #[test]
 fn a_branch_that_is_checked_out_stays() {
     let (gemel, out) = (Gemel::new(), Out::new());
