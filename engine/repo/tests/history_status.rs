@@ -16,7 +16,7 @@ use gemel_object::families::{
 use gemel_object::{Disposition, Encoded, ExecutionPolicy, Gid, Limits, Object, TrajectoryOutcome};
 use gemel_repo::facts::Silent;
 use gemel_repo::history::{BeginOptions, FinishOptions};
-use gemel_repo::knowledge::{self, EvidenceRow, StatusOptions, Verdict};
+use gemel_repo::knowledge::{self, EvidenceRow, Session, StatusOptions, Verdict};
 use gemel_store::NewObject;
 use history_support::{Life, strings, summed};
 
@@ -297,12 +297,12 @@ fn scopes() {
     life.finish(FinishOptions { claims: strings(&["a|second"]), ..summed("two") });
     let count = |scope: Option<&str>| {
         let options = StatusOptions { scope: scope.map(str::to_owned), ..StatusOptions::default() };
-        let status = knowledge::status(&life.repo, &options, &Silent).unwrap();
+        let status = knowledge::status(&mut Session::new(&life.repo), &options, &Silent).unwrap();
         (status.claims.proposed, status.readiness.scope)
     };
     assert_eq!(count(None), (2, "default"));
     assert_eq!(count(Some("trajectory")), (1, "trajectory"));
     assert_eq!(count(Some("repository")), (2, "repository"));
     let options = StatusOptions { scope: Some("world".into()), ..StatusOptions::default() };
-    assert!(knowledge::status(&life.repo, &options, &Silent).is_err());
+    assert!(knowledge::status(&mut Session::new(&life.repo), &options, &Silent).is_err());
 }

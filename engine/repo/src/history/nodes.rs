@@ -84,6 +84,18 @@ pub(crate) struct ResidualNode {
     /// Open when absent (FAM-15).
     pub(crate) disposition: Disposition,
     pub(crate) claims: Vec<Gid>,
+    pub(crate) changes: Vec<Gid>,
+    pub(crate) origin: Option<Gid>,
+    /// Intent of the scope.
+    pub(crate) intent: Option<Gid>,
+    /// Trajectories of the scope.
+    pub(crate) trajectories: Vec<Gid>,
+    /// Paths of the scope.
+    pub(crate) paths: Vec<String>,
+    /// Entities of the scope.
+    pub(crate) entities: Vec<Gid>,
+    /// When the disposition was decided; `None` without an event.
+    pub(crate) decided_at_ms: Option<i64>,
     /// 0 when absent.
     pub(crate) first_observed_ms: i64,
     /// 0 when absent.
@@ -198,6 +210,7 @@ pub(crate) fn evidence(store: &Store, id: &Gid) -> Result<EvidenceNode> {
 pub(crate) fn residual(store: &Store, id: &Gid) -> Result<ResidualNode> {
     read(store, id, |object| {
         let residual = Residual::view(object)?;
+        let scope = residual.scope();
         Ok(ResidualNode {
             id: *id,
             previous: residual.previous(),
@@ -205,6 +218,13 @@ pub(crate) fn residual(store: &Store, id: &Gid) -> Result<ResidualNode> {
             severity: residual.severity().unwrap_or(ResidualSeverity::Medium),
             disposition: residual.disposition_event().map_or(Disposition::Open, |event| event.disposition()),
             claims: residual.affected_claims().iter().collect(),
+            changes: residual.affected_changes().iter().collect(),
+            origin: residual.origin_evidence(),
+            intent: scope.as_ref().and_then(|scope| scope.intent()),
+            trajectories: scope.iter().flat_map(|scope| scope.trajectories().iter()).collect(),
+            paths: scope.iter().flat_map(|scope| scope.paths().iter()).map(str::to_owned).collect(),
+            entities: scope.iter().flat_map(|scope| scope.entities().iter()).collect(),
+            decided_at_ms: residual.disposition_event().map(|event| event.at().unwrap_or(0)),
             first_observed_ms: residual.first_observed_at().unwrap_or(0),
             created_at_ms: residual.created_at().unwrap_or(0),
         })

@@ -3,13 +3,13 @@
 use crate::Result;
 use crate::facts::Uncertainty;
 use crate::knowledge::freshness::{Freshness, Judge, Subjects};
-use crate::knowledge::scope::{ScopedClaim, Versions};
+use crate::knowledge::sets::ScopedClaim;
 use crate::knowledge::world::World;
 use gemel_object::{Disposition, EvidenceOutcome, Gid};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashSet;
 
 /// What follows for a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ClaimStatus {
     /// Another claim replaced it.
     Superseded,
@@ -22,6 +22,7 @@ pub enum ClaimStatus {
     /// Evidence stands for it.
     Supported,
     /// Nothing conclusive.
+    #[default]
     Unverified,
 }
 
@@ -40,93 +41,78 @@ impl ClaimStatus {
 }
 
 /// A claim's status with what it rests on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Derived {
     pub(crate) status: ClaimStatus,
     /// Rule of the object model.
     pub(crate) basis: &'static str,
     pub(crate) unverified_reason: Option<&'static str>,
+    /// All evidence it links, ascending.
+    pub(crate) evidence: Vec<Gid>,
     pub(crate) supporting: Vec<Gid>,
     pub(crate) contradicting: Vec<Gid>,
     pub(crate) stale: Vec<Gid>,
     /// Residuals about it that are unsettled.
     pub(crate) unsettled: Vec<Gid>,
+    /// Evidence whose freshness is not known for sure, and why.
+    pub(crate) unsure: Vec<(Gid, &'static str)>,
 }
 
-/// Derives statuses against one state.
-pub(crate) struct Deriver<'j> {
-    pub(crate) judge: &'j mut Judge,
-    /// Newest residuals that name each claim.
-    pub(crate) about: HashMap<Gid, Vec<Gid>>,
-    pub(crate) uncertainty: Vec<Uncertainty>,
+/// Derives the status of a claim against the judge's state.
+///
+/// # Errors
+/// `Store`, `CorruptObject`.
+pub(crate) fn derive(world: &mut World<'_>, judge: &mut Judge, claim: &ScopedClaim) -> Result<Derived> {
+    let mut evidence: Vec<Gid> = claim.node.evidence.clone();
+    evidence.sort_unstable();
+    evidence.dedup();
+    let mut found = Derived { evidence, ..Derived::default() };
+    let subjects = Subjects { text: claim.node.subject.as_deref(), references: &claim.node.subject_refs };
+    for id in &found.evidence {
+        let Some(node) = world.evidence(id)? else { continue };
+        match node.outcome {
+            Some(EvidenceOutcome::Pass) => found.supporting.push(*id),
+            Some(EvidenceOutcome::Fail | EvidenceOutcome::Mismatch) => found.contradicting.push(*id),
+            _ => {}
+        }
+        let anchor = node.evaluated.or(claim.declared_at);
+        let freshness = judge.freshness(world, anchor, subjects)?;
+        found.unsure.extend(doubt(&freshness, anchor).map(|reason| (*id, reason)));
+        if let Freshness::MayRequireRefresh(_) = freshness {
+            found.stale.push(*id);
+        }
+    }
+    for id in world.residuals_of(claim)? {
+        if world.residual(&id)?.is_some_and(|node| is_unsettled(node.disposition)) {
+            found.unsettled.push(id);
+        }
+    }
+    found.decide(claim.replaced);
+    Ok(found)
 }
 
-impl Deriver<'_> {
-    /// # Errors
-    /// `Store`, `CorruptObject`.
-    pub(crate) fn derive(
-        &mut self,
-        world: &mut World<'_>,
-        versions: &Versions,
-        claim: &ScopedClaim,
-    ) -> Result<Derived> {
-        let mut evidence: Vec<Gid> = claim.node.evidence.clone();
-        evidence.sort_unstable();
-        evidence.dedup();
-        let (mut supporting, mut contradicting, mut stale) = (Vec::new(), Vec::new(), Vec::new());
-        for id in &evidence {
-            let Some(node) = world.evidence(id)? else { continue };
-            match node.outcome {
-                Some(EvidenceOutcome::Pass) => supporting.push(*id),
-                Some(EvidenceOutcome::Fail | EvidenceOutcome::Mismatch) => contradicting.push(*id),
-                _ => {}
-            }
-            let subjects =
-                Subjects { text: claim.node.subject.as_deref(), references: &claim.node.subject_refs };
-            let anchor = node.evaluated.or(claim.declared_at);
-            match self.judge.freshness(world, anchor, subjects)? {
-                Freshness::Fresh => {}
-                Freshness::MayRequireRefresh(causes) => {
-                    stale.push(*id);
-                    if causes.is_empty() {
-                        self.unsure(*id, "its state is not in the history of the state asked about");
-                    }
-                }
-                Freshness::Unknown if anchor.is_none() => {
-                    self.unsure(*id, "it names no state it was gathered at");
-                }
-                Freshness::Unknown => self.unsure(*id, "its subject is no path, reference or known entity"),
-            }
+/// Why freshness is not known for sure, if so (query surface, section 1.5).
+pub(crate) fn doubt(freshness: &Freshness, anchor: Option<Gid>) -> Option<&'static str> {
+    match freshness {
+        Freshness::Fresh => None,
+        Freshness::MayRequireRefresh(causes) if causes.is_empty() => {
+            Some("its state is not in the history of the state asked about")
         }
-        let unsettled = self.unsettled(world, versions, claim)?;
-        Ok(decide(&evidence, supporting, contradicting, stale, unsettled))
+        Freshness::MayRequireRefresh(_) => None,
+        Freshness::Unknown if anchor.is_none() => Some("it names no state it was gathered at"),
+        Freshness::Unknown => Some("its subject is no path, reference or known entity"),
     }
+}
 
-    /// Unsettled residuals that the claim names or that name it, ascending.
-    fn unsettled(&self, world: &mut World<'_>, versions: &Versions, claim: &ScopedClaim) -> Result<Vec<Gid>> {
-        let mut found: BTreeSet<Gid> = BTreeSet::new();
-        for id in &claim.node.residuals {
-            found.insert(versions.newest_residual(world, id)?);
-        }
-        for version in &claim.versions {
-            found.extend(self.about.get(version).into_iter().flatten());
-        }
-        let mut unsettled = Vec::new();
-        for id in found {
-            if world.residual(&id)?.is_some_and(|node| is_unsettled(node.disposition)) {
-                unsettled.push(id);
-            }
-        }
-        Ok(unsettled)
-    }
-
-    fn unsure(&mut self, id: Gid, reason: &str) {
-        let id = id.to_string();
-        if !self.uncertainty.iter().any(|known| known.ids.contains(&id)) {
-            let reason = format!("freshness unknown: {reason}");
-            self.uncertainty.push(Uncertainty { class: "evidence_freshness", ids: vec![id], reason });
-        }
-    }
+/// What to say of evidence whose freshness is not known for sure; each once, in the order given.
+pub(crate) fn doubts<'d>(unsure: impl IntoIterator<Item = &'d (Gid, &'static str)>) -> Vec<Uncertainty> {
+    let mut seen = HashSet::new();
+    let told = unsure.into_iter().filter(|(id, _)| seen.insert(*id)).map(|(id, reason)| Uncertainty {
+        class: "evidence_freshness",
+        ids: vec![id.to_string()],
+        reason: format!("freshness unknown: {reason}"),
+    });
+    told.collect()
 }
 
 /// Whether a disposition leaves a residual unsettled (object model, section 15.4).
@@ -134,31 +120,28 @@ pub(crate) fn is_unsettled(disposition: Disposition) -> bool {
     matches!(disposition, Disposition::Open | Disposition::Acknowledged)
 }
 
-/// Steps 2 to 6; the first that holds decides.
-fn decide(
-    evidence: &[Gid],
-    supporting: Vec<Gid>,
-    contradicting: Vec<Gid>,
-    stale: Vec<Gid>,
-    unsettled: Vec<Gid>,
-) -> Derived {
-    let (supported, contradicted) = (!supporting.is_empty(), !contradicting.is_empty());
-    let open = !unsettled.is_empty();
-    let all_stale = !evidence.is_empty() && stale.len() == evidence.len();
-    let (status, basis, unverified_reason) = if !supported && (contradicted || open) {
-        (ClaimStatus::Contradicted, "8.1.2", None)
-    } else if !contradicted && all_stale {
-        (ClaimStatus::Stale, "8.1.5", None)
-    } else if supported && (contradicted || open) {
-        (ClaimStatus::PartiallySupported, "8.1.2", None)
-    } else if supported {
-        (ClaimStatus::Supported, "8.1.3", None)
-    } else if evidence.is_empty() {
-        (ClaimStatus::Unverified, "8.1.4", Some("no evidence"))
-    } else {
-        (ClaimStatus::Unverified, "8.1.4", Some("no conclusive evidence"))
-    };
-    Derived { status, basis, unverified_reason, supporting, contradicting, stale, unsettled }
+impl Derived {
+    /// The steps of section 15.3; the first that holds decides.
+    fn decide(&mut self, replaced: bool) {
+        let (supported, contradicted) = (!self.supporting.is_empty(), !self.contradicting.is_empty());
+        let open = !self.unsettled.is_empty();
+        let all_stale = !self.evidence.is_empty() && self.stale.len() == self.evidence.len();
+        (self.status, self.basis, self.unverified_reason) = if replaced {
+            (ClaimStatus::Superseded, "8.1.1", None)
+        } else if !supported && (contradicted || open) {
+            (ClaimStatus::Contradicted, "8.1.2", None)
+        } else if !contradicted && all_stale {
+            (ClaimStatus::Stale, "8.1.5", None)
+        } else if supported && (contradicted || open) {
+            (ClaimStatus::PartiallySupported, "8.1.2", None)
+        } else if supported {
+            (ClaimStatus::Supported, "8.1.3", None)
+        } else if self.evidence.is_empty() {
+            (ClaimStatus::Unverified, "8.1.4", Some("no evidence"))
+        } else {
+            (ClaimStatus::Unverified, "8.1.4", Some("no conclusive evidence"))
+        };
+    }
 }
 
 #[cfg(test)]
@@ -172,7 +155,15 @@ mod tests {
         let ids = |n: std::ops::Range<u8>| n.map(id).collect::<Vec<_>>();
         let all = pass + fail + other;
         let unsettled = if open { vec![Gid::new(Family::Residual, [1; 32])] } else { Vec::new() };
-        let found = decide(&ids(0..all), ids(0..pass), ids(pass..pass + fail), ids(0..stale), unsettled);
+        let mut found = Derived {
+            evidence: ids(0..all),
+            supporting: ids(0..pass),
+            contradicting: ids(pass..pass + fail),
+            stale: ids(0..stale),
+            unsettled,
+            ..Derived::default()
+        };
+        found.decide(false);
         assert_eq!(found.status.as_str(), expected, "{pass} {fail} {other} {stale} {open}");
     }
 

@@ -2,10 +2,11 @@
 
 use crate::Result;
 use crate::content::root_tree;
-use crate::history::graph::ChangeSet;
+use crate::history::graph::{ChangeSet, Lines, Reach};
 use crate::history::nodes;
+use crate::knowledge::ledger::Ledger;
 use crate::knowledge::world::World;
-use gemel_object::{Gid, Limits, Mode, Tree};
+use gemel_object::{Family, Gid, Limits, Mode, Tree};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -27,29 +28,90 @@ pub(crate) struct Subjects<'a> {
     pub(crate) references: &'a [Gid],
 }
 
+/// The changes between an anchor and the queried state.
+#[derive(Clone, Debug)]
+enum Between {
+    /// None: the content is the same.
+    Nothing,
+    /// All of the history but these ancestors.
+    After(Reach),
+    /// These descendants.
+    From(Reach),
+    /// No path leads from one to the other.
+    NoPath,
+}
+
 /// Judges evidence against one state.
 pub(crate) struct Judge {
     /// The queried state and its root tree; `None`: nothing is recorded.
     state: Option<(Gid, Option<Gid>)>,
-    /// The change that it results from.
-    head: Option<Gid>,
-    /// Changes that lead to it, from the first time on that they are asked for.
-    history: Option<ChangeSet>,
-    /// Changes between an anchor and the state, by the anchor's root tree; `None`: no path.
-    between: HashMap<Gid, Option<Arc<Vec<Gid>>>>,
+    /// The changes that result in it.
+    heads: Vec<Gid>,
+    /// What leads to it, from the first time on that it is asked for.
+    history: Option<History>,
+    /// By the anchor's root tree.
+    between: HashMap<Gid, Arc<Between>>,
+    /// Whether the queried state has a path.
+    paths: HashMap<String, bool>,
+}
+
+/// The changes that lead to a state.
+#[derive(Debug)]
+struct History {
+    changes: ChangeSet,
+    lines: Lines,
+    /// Changes that end in, and that start from, each root tree.
+    roots: HashMap<Gid, (Vec<Gid>, Vec<Gid>)>,
 }
 
 impl Judge {
-    /// Judges against `state`, the result of `head`.
+    /// Judges against `state`, the result of `heads`.
     ///
     /// # Errors
     /// `Store`, `CorruptObject`.
-    pub(crate) fn new(world: &mut World<'_>, head: Option<Gid>, state: Option<Gid>) -> Result<Judge> {
+    pub(crate) fn new(
+        world: &mut World<'_>,
+        heads: impl IntoIterator<Item = Gid>,
+        state: Option<Gid>,
+    ) -> Result<Judge> {
         let state = match state {
             Some(state) => Some((state, world.graph.root(&state)?)),
             None => None,
         };
-        Ok(Judge { state, head, history: None, between: HashMap::new() })
+        let heads = heads.into_iter().collect();
+        Ok(Judge { state, heads, history: None, between: HashMap::new(), paths: HashMap::new() })
+    }
+
+    /// Judges against the result of the head change.
+    ///
+    /// # Errors
+    /// `Store`, `CorruptObject`.
+    pub(crate) fn at_head(world: &mut World<'_>) -> Result<Judge> {
+        let head = world.refs.get("refs/head")?;
+        let node = head.map(|id| world.change(&id)).transpose()?.flatten();
+        Judge::new(world, head, node.and_then(|change| change.result))
+    }
+
+    /// Judges against any state: the history is that of the changes of head's history which result in it, else of all
+    /// known changes which do (object model, section 15.1).
+    ///
+    /// # Errors
+    /// `Store`, `CorruptObject`.
+    pub(crate) fn at(world: &mut World<'_>, state: Gid) -> Result<Judge> {
+        let Some(root) = world.graph.root(&state)? else { return Judge::new(world, None, Some(state)) };
+        let head = world.refs.get("refs/head")?;
+        let history = world.graph.ancestors(head)?;
+        let (mut heads, _) = world.graph.with_root(&history, &root)?;
+        if heads.is_empty() {
+            let known = world.known()?;
+            heads = world.graph.with_root(&known, &root)?.0;
+        }
+        Judge::new(world, heads, Some(state))
+    }
+
+    /// The queried state.
+    pub(crate) fn state(&self) -> Option<Gid> {
+        self.state.map(|(state, _)| state)
     }
 
     /// The freshness of what was observed at `anchor` about `subjects`.
@@ -63,22 +125,15 @@ impl Judge {
         subjects: Subjects<'_>,
     ) -> Result<Freshness> {
         let Some(anchor) = anchor else { return Ok(Freshness::Unknown) };
-        let Some(between) = self.between(world, &anchor)? else {
-            return Ok(Freshness::MayRequireRefresh(Vec::new()));
-        };
-        if between.is_empty() {
-            return Ok(Freshness::Fresh);
+        let between = self.between(world, &anchor)?;
+        match &*between {
+            Between::NoPath => return Ok(Freshness::MayRequireRefresh(Vec::new())),
+            Between::Nothing => return Ok(Freshness::Fresh),
+            Between::After(_) | Between::From(_) => {}
         }
-        let mut causes = Vec::new();
-        for id in between.iter() {
-            let touched = world.touched(id)?;
-            let by_path = subjects.text.is_some_and(|text| touched.path(text));
-            if by_path || subjects.references.iter().any(|id| touched.references.contains(id)) {
-                causes.push(*id);
-            }
-        }
+        let mut causes = touching(world.ledger()?, subjects);
+        causes.retain(|id| self.is_between(world, &between, id));
         if !causes.is_empty() {
-            causes.sort_unstable();
             return Ok(Freshness::MayRequireRefresh(causes));
         }
         if self.is_identifiable(world, &anchor, subjects)? {
@@ -88,53 +143,103 @@ impl Judge {
         }
     }
 
-    /// The changes between an anchor and the queried state; `None` when no path leads from one to the other.
-    fn between(&mut self, world: &mut World<'_>, anchor: &Gid) -> Result<Option<Arc<Vec<Gid>>>> {
-        let Some((state, root)) = self.state else { return Ok(None) };
+    fn is_between(&self, world: &World<'_>, between: &Between, id: &Gid) -> bool {
+        let Some(history) = &self.history else { return false };
+        match between {
+            Between::After(reach) => {
+                world.graph.holds(&history.changes, id) && !history.lines.is_ancestor(&world.graph, reach, id)
+            }
+            Between::From(reach) => history.lines.is_descendant(&world.graph, reach, id),
+            Between::Nothing | Between::NoPath => false,
+        }
+    }
+
+    fn between(&mut self, world: &mut World<'_>, anchor: &Gid) -> Result<Arc<Between>> {
+        let Some((state, root)) = self.state else { return Ok(Arc::new(Between::NoPath)) };
         let anchor_root = world.graph.root(anchor)?;
         if *anchor == state || anchor_root.is_some() && anchor_root == root {
-            return Ok(Some(Arc::default()));
+            return Ok(Arc::new(Between::Nothing));
         }
-        let Some(key) = anchor_root else { return Ok(None) };
+        let Some(key) = anchor_root else { return Ok(Arc::new(Between::NoPath)) };
         if let Some(known) = self.between.get(&key) {
             return Ok(known.clone());
         }
-        let found = self.find_between(world, &key)?.map(Arc::new);
+        let found = Arc::new(self.find_between(world, &key)?);
         self.between.insert(key, found.clone());
         Ok(found)
     }
 
-    fn find_between(&mut self, world: &mut World<'_>, anchor_root: &Gid) -> Result<Option<Vec<Gid>>> {
+    fn find_between(&mut self, world: &mut World<'_>, anchor_root: &Gid) -> Result<Between> {
         let history = match self.history.take() {
             Some(history) => history,
-            None => world.graph.ancestors(self.head)?,
+            None => History::read(world, &self.heads)?,
         };
         let history = self.history.insert(history);
-        let (ending, starting) = world.graph.with_root(history, anchor_root)?;
-        if !ending.is_empty() {
-            let before = world.graph.ancestors(ending)?;
-            let members = world.graph.members(history);
-            return Ok(Some(members.into_iter().filter(|id| !world.graph.holds(&before, id)).collect()));
-        }
-        if starting.is_empty() {
-            return Ok(None);
-        }
-        Ok(Some(world.graph.descendants(history, &starting)?))
+        let Some((ending, starting)) = history.roots.get(anchor_root) else { return Ok(Between::NoPath) };
+        Ok(if ending.is_empty() {
+            Between::From(history.lines.descendants(&world.graph, starting))
+        } else {
+            Between::After(history.lines.ancestors(&world.graph, ending))
+        })
     }
 
     /// Whether the subject is something whose changes would be noticed: a reference, or a path of one of the states.
-    fn is_identifiable(&self, world: &World<'_>, anchor: &Gid, subjects: Subjects<'_>) -> Result<bool> {
+    fn is_identifiable(&mut self, world: &World<'_>, anchor: &Gid, subjects: Subjects<'_>) -> Result<bool> {
         if !subjects.references.is_empty() {
             return Ok(true);
         }
         let Some(path) = subjects.text else { return Ok(false) };
-        for state in [Some(*anchor), self.state.map(|(state, _)| state)].into_iter().flatten() {
-            if has_path(world, &state, path)? {
+        if let Some((state, _)) = self.state {
+            let found = match self.paths.get(path) {
+                Some(found) => *found,
+                None => {
+                    let found = has_path(world, &state, path)?;
+                    self.paths.insert(path.to_owned(), found);
+                    found
+                }
+            };
+            if found {
                 return Ok(true);
             }
         }
-        Ok(false)
+        has_path(world, anchor, path)
     }
+}
+
+impl History {
+    fn read(world: &mut World<'_>, heads: &[Gid]) -> Result<History> {
+        let changes = world.graph.ancestors(heads.iter().copied())?;
+        let lines = Lines::of(&mut world.graph, &changes)?;
+        let mut roots: HashMap<Gid, (Vec<Gid>, Vec<Gid>)> = HashMap::new();
+        for (id, input, result) in world.graph.roots_of(&changes)? {
+            if let Some(result) = result {
+                roots.entry(result).or_default().0.push(id);
+            }
+            if let Some(input) = input {
+                roots.entry(input).or_default().1.push(id);
+            }
+        }
+        Ok(History { changes, lines, roots })
+    }
+}
+
+/// Changes that touch one of the subjects: a path that is equal, above or below, or one of the references. Ascending.
+fn touching(ledger: &Ledger, subjects: Subjects<'_>) -> Vec<Gid> {
+    let mut found = Vec::new();
+    if let Some(path) = subjects.text {
+        found.extend(ledger.about(path));
+        found.extend(ledger.below(path));
+        for (at, _) in path.match_indices('/') {
+            found.extend(path.get(..at).into_iter().flat_map(|above| ledger.about(above)));
+        }
+    }
+    for reference in subjects.references {
+        found.extend(ledger.operating(reference));
+    }
+    found.retain(|id| id.family() == Family::Change);
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 /// Whether a state has a file, link or directory at `path`.

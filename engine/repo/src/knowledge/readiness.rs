@@ -6,6 +6,7 @@ use crate::knowledge::scope::Scope;
 use gemel_object::{Gid, ResidualSeverity};
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
 /// How ready the scope is. Ordered from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -113,7 +114,7 @@ pub struct Readiness {
 /// the scope's claims, in their order.
 pub(crate) fn judge(
     scope: &Scope,
-    statuses: &[Derived],
+    statuses: &[Arc<Derived>],
     required: &BTreeSet<Combination>,
     satisfied: &BTreeSet<Combination>,
     name: &'static str,

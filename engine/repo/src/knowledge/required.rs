@@ -6,7 +6,6 @@ use crate::knowledge::scope::Scope;
 use crate::knowledge::world::{Platform, World};
 use gemel_object::families::Config;
 use gemel_object::{EvidenceKind, EvidenceOutcome, Gid};
-use gemel_store::Refs;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,8 +45,8 @@ pub enum EvidenceRow {
 ///
 /// # Errors
 /// `Store`, `CorruptObject`.
-pub(crate) fn required(world: &World<'_>, refs: &Refs) -> Result<BTreeSet<Combination>> {
-    let Some(id) = refs.get("refs/config")? else { return Ok(BTreeSet::new()) };
+pub(crate) fn required(world: &World<'_>) -> Result<BTreeSet<Combination>> {
+    let Some(id) = world.refs.get("refs/config")? else { return Ok(BTreeSet::new()) };
     nodes::read(world.store(), &id, |object| {
         let mut found = BTreeSet::new();
         for entry in Config::view(object)?.required_verification().iter().flat_map(|r| r.entries().iter()) {

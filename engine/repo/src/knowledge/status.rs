@@ -1,21 +1,21 @@
 //! `status` (query surface, section 4.1).
 
+use crate::Result;
 use crate::content::{WorktreeRequest, delta_worktree};
 use crate::facts::{Named, Omitted, PathChange, Progress, Reference, Uncertainty};
-use crate::history::lineage::named_trajectories;
 use crate::history::nodes::ResidualNode;
 use crate::history::view;
 use crate::history::workspace::{Head, Standing, Workspace};
-use crate::knowledge::claims::{ClaimStatus, Derived, Deriver, is_unsettled};
-use crate::knowledge::freshness::Judge;
-use crate::knowledge::readiness::{self, Readiness, severity_rank};
+use crate::knowledge::assess::assess;
+use crate::knowledge::claims::{ClaimStatus, Derived, is_unsettled};
+use crate::knowledge::readiness::{Readiness, severity_rank};
 use crate::knowledge::required::{self, EvidenceRow};
-use crate::knowledge::scope::{self, Current, Scope, ScopeKind, ScopedClaim, current_trajectory};
+use crate::knowledge::scope::{Scope, ScopeKind};
+use crate::knowledge::session::Session;
+use crate::knowledge::sets::ScopedClaim;
 use crate::knowledge::world::World;
 use crate::names::Namer;
-use crate::{Repo, Result};
 use gemel_object::Gid;
-use gemel_store::Refs;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -140,9 +140,14 @@ pub struct StatusFacts {
 ///
 /// # Errors
 /// `EnumValue` (scope), `WorkspaceName`, `Store`, and whatever the capture refuses.
-pub fn status(repo: &Repo, options: &StatusOptions, progress: &dyn Progress) -> Result<StatusFacts> {
+pub fn status(
+    session: &mut Session<'_>,
+    options: &StatusOptions,
+    progress: &dyn Progress,
+) -> Result<StatusFacts> {
     let kind = ScopeKind::parse(options.scope.as_deref())?;
-    let refs = repo.store().refs()?;
+    let repo = session.repo();
+    let refs = session.world()?.refs.clone();
     let workspace = Workspace::load(&refs, options.workspace.as_deref())?;
     let dir = workspace.dir(repo);
     let delta = delta_worktree(
@@ -157,24 +162,24 @@ pub fn status(repo: &Repo, options: &StatusOptions, progress: &dyn Progress) -> 
             progress,
         },
     )?;
-    let mut world = World::new(repo.store());
-    let known = Known::derive(&mut world, &refs, kind)?;
+    let world = session.world()?;
+    let known = assess(world, kind)?;
+    let claims: Vec<ClaimRow> = known.scope.claims.iter().zip(&known.statuses).map(claim_row).collect();
+    let residuals = residual_rows(&known.scope);
     let head = Head::of(&refs)?;
     let state = head.state.or(workspace.state);
     let named = [known.current.as_ref().map(|node| node.id), known.intent, state, workspace.state];
-    let namer = Namer::find(
-        repo.store(),
-        &refs,
-        named.into_iter().flatten().chain(told(&known.claims, &known.residuals)),
-    )?;
+    let namer =
+        Namer::find(repo.store(), &refs, named.into_iter().flatten().chain(told(&claims, &residuals)))?;
     let intent = known.intent.map(|id| view::intent_reference(repo.store(), id, &namer)).transpose()?;
     let mut uncertainty = view::coherence(delta.coherent);
-    uncertainty.extend(known.uncertainty);
+    uncertainty.extend(known.uncertainty.iter().cloned());
     let standing = head.standing(&mut world.graph, workspace.state.as_ref())?;
-    let names = told(&known.claims, &known.residuals).filter_map(|id| Some((id, namer.get(&id)?))).collect();
-    world.graph.keep();
+    let names = told(&claims, &residuals).filter_map(|id| Some((id, namer.get(&id)?))).collect();
+    let evidence = required::rows(world, &known.scope, &known.required)?;
+    let previous_attempts = previous_attempts(world, known.intent)?;
     Ok(StatusFacts {
-        trajectory: known.current.map(|node| Reference {
+        trajectory: known.current.as_ref().map(|node| Reference {
             id: node.id,
             name: namer.get(&node.id),
             summary: intent.as_ref().and_then(|intent| intent.summary.clone()),
@@ -183,12 +188,12 @@ pub fn status(repo: &Repo, options: &StatusOptions, progress: &dyn Progress) -> 
         state: state.map(|id| namer.named(id)),
         changed: view::path_changes(&delta.changes),
         names,
-        claims: known.counts,
-        claim_list: known.claims,
-        evidence: known.evidence,
-        residuals: known.residuals,
-        previous_attempts: known.previous_attempts,
-        readiness: known.readiness,
+        claims: count(&known.statuses, known.scope.superseded),
+        claim_list: claims,
+        evidence,
+        residuals,
+        previous_attempts,
+        readiness: known.readiness.clone(),
         workspace: WorkspaceStatus {
             state: workspace.state.map(|id| namer.named(id)),
             pending: workspace.pending.is_some(),
@@ -211,59 +216,7 @@ fn told<'k>(claims: &'k [ClaimRow], residuals: &'k [ResidualRow]) -> impl Iterat
     claims.iter().flat_map(of_claim).chain(residuals.iter().map(|residual| residual.id))
 }
 
-/// The part of the answer that does not look at files.
-struct Known {
-    current: Option<Current>,
-    intent: Option<Gid>,
-    counts: ClaimCounts,
-    claims: Vec<ClaimRow>,
-    evidence: Vec<EvidenceRow>,
-    residuals: Vec<ResidualRow>,
-    previous_attempts: u64,
-    readiness: Readiness,
-    uncertainty: Vec<Uncertainty>,
-}
-
-impl Known {
-    fn derive(world: &mut World<'_>, refs: &Refs, kind: ScopeKind) -> Result<Known> {
-        let current = current_trajectory(world, refs)?;
-        let head = refs.get("refs/head")?;
-        let head_node = head.map(|id| world.change(&id)).transpose()?.flatten();
-        let intent = match &current {
-            Some(node) => node.intent,
-            None => head_node.as_ref().and_then(|change| change.intent),
-        };
-        let (scope, versions) = scope::gather(world, refs, kind, current.as_ref())?;
-        let mut judge = Judge::new(world, head, head_node.and_then(|change| change.result))?;
-        let about = versions.residuals_about(world)?;
-        let mut deriver = Deriver { judge: &mut judge, about, uncertainty: Vec::new() };
-        let mut statuses = Vec::with_capacity(scope.claims.len());
-        for claim in &scope.claims {
-            statuses.push(deriver.derive(world, &versions, claim)?);
-        }
-        let uncertainty = deriver.uncertainty;
-        let required = required::required(world, refs)?;
-        let satisfied = required::satisfied(world, &scope)?;
-        Ok(Known {
-            readiness: readiness::judge(&scope, &statuses, &required, &satisfied, kind.as_str()),
-            evidence: required::rows(world, &scope, &required)?,
-            previous_attempts: previous_attempts(world, refs, intent)?,
-            counts: count(&statuses, scope.superseded),
-            residuals: residual_rows(&scope),
-            claims: scope
-                .claims
-                .iter()
-                .zip(statuses)
-                .map(|(claim, derived)| claim_row(claim, derived))
-                .collect(),
-            current,
-            intent,
-            uncertainty,
-        })
-    }
-}
-
-fn count(statuses: &[Derived], superseded: u64) -> ClaimCounts {
+fn count(statuses: &[Arc<Derived>], superseded: u64) -> ClaimCounts {
     let mut counts = ClaimCounts { proposed: statuses.len() as u64, superseded, ..ClaimCounts::default() };
     for derived in statuses {
         match derived.status {
@@ -278,7 +231,7 @@ fn count(statuses: &[Derived], superseded: u64) -> ClaimCounts {
     counts
 }
 
-fn claim_row(claim: &ScopedClaim, derived: Derived) -> ClaimRow {
+fn claim_row((claim, derived): (&ScopedClaim, &Arc<Derived>)) -> ClaimRow {
     ClaimRow {
         id: claim.node.id,
         predicate: claim.node.predicate.clone(),
@@ -286,10 +239,10 @@ fn claim_row(claim: &ScopedClaim, derived: Derived) -> ClaimRow {
         status: derived.status.as_str(),
         basis: derived.basis,
         unverified_reason: derived.unverified_reason,
-        supporting: derived.supporting,
-        contradicting: derived.contradicting,
-        stale: derived.stale,
-        unsettled: derived.unsettled,
+        supporting: derived.supporting.clone(),
+        contradicting: derived.contradicting.clone(),
+        stale: derived.stale.clone(),
+        unsettled: derived.unsettled.clone(),
     }
 }
 
@@ -309,12 +262,12 @@ fn residual_rows(scope: &Scope) -> Vec<ResidualRow> {
 }
 
 /// Closed trajectories with the intent.
-fn previous_attempts(world: &mut World<'_>, refs: &Refs, intent: Option<Gid>) -> Result<u64> {
+fn previous_attempts(world: &mut World<'_>, intent: Option<Gid>) -> Result<u64> {
     if intent.is_none() {
         return Ok(0);
     }
     let mut count = 0;
-    for named in named_trajectories(refs)? {
+    for named in world.trajectories()?.iter() {
         let head = world.graph.trajectory_head(&named.id)?;
         count += u64::from(head.is_some_and(|head| head.intent == intent && head.outcome.is_some()));
     }

@@ -1,13 +1,19 @@
 //! What a derivation has read so far, and the sets it works on (object model, section 15.1).
 
 use crate::Result;
-use crate::history::graph::{Graph, stored};
+use crate::history::graph::{ChangeSet, Graph, Lines, stored};
+use crate::history::lineage::NamedTrajectory;
 use crate::history::nodes::{self, ChangeNode, ClaimNode, EvidenceNode, ResidualNode};
+use crate::knowledge::assess::Assessment;
+use crate::knowledge::claims::Derived;
+use crate::knowledge::freshness::Judge;
+use crate::knowledge::ledger::Ledger;
+use crate::knowledge::scope::ScopeKind;
 use gemel_object::Gid;
-use gemel_object::families::{Environment, Operation};
-use gemel_store::Store;
+use gemel_object::families::Environment;
+use gemel_store::{Refs, Store};
 use rayon::prelude::*;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Objects that one thread reads one after another.
@@ -22,37 +28,25 @@ pub(crate) struct Platform {
     pub(crate) arch: String,
 }
 
-/// What the operations of a change touch.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Touched {
-    /// Subjects, sources and targets.
-    pub(crate) paths: BTreeSet<String>,
-    /// Subject, input and output references.
-    pub(crate) references: HashSet<Gid>,
-}
-
-impl Touched {
-    /// Whether a path is touched: it is equal, or one is a prefix of the other by whole segments.
-    pub(crate) fn path(&self, path: &str) -> bool {
-        if self.paths.contains(path) {
-            return true;
-        }
-        let below = format!("{path}/");
-        self.paths.range(below.clone()..).next().is_some_and(|found| found.starts_with(&below))
-            || path
-                .match_indices('/')
-                .any(|(at, _)| path.get(..at).is_some_and(|above| self.paths.contains(above)))
-    }
-}
-
-/// Objects read so far.
+/// Objects read so far, and the refs that say which of them count.
 pub(crate) struct World<'s> {
     pub(crate) graph: Graph<'s>,
+    pub(crate) refs: Refs,
+    pub(super) ledger: Option<Ledger>,
+    pub(super) known: Option<Arc<ChangeSet>>,
+    pub(super) versions: Option<Arc<HashMap<Gid, usize>>>,
+    pub(super) trajectories: Option<Arc<Vec<NamedTrajectory>>>,
+    pub(super) named: Option<Arc<HashSet<Gid>>>,
+    pub(super) declared: HashMap<Gid, bool>,
+    pub(super) order: Option<Arc<Lines>>,
+    pub(super) judge: Option<Judge>,
+    /// Statuses of claims against the head state.
+    pub(super) derived: HashMap<Gid, Arc<Derived>>,
+    pub(super) assessed: HashMap<ScopeKind, Arc<Assessment>>,
     claims: HashMap<Gid, Option<Arc<ClaimNode>>>,
     evidence: HashMap<Gid, Option<Arc<EvidenceNode>>>,
     residuals: HashMap<Gid, Option<Arc<ResidualNode>>>,
     platforms: HashMap<Gid, Option<Platform>>,
-    touched: HashMap<Gid, Arc<Touched>>,
 }
 
 macro_rules! lookup {
@@ -90,14 +84,25 @@ macro_rules! lookup {
 }
 
 impl<'s> World<'s> {
-    pub(crate) fn new(store: &'s Store) -> World<'s> {
+    /// What `refs` of `store` say.
+    pub(crate) fn new(store: &'s Store, refs: Refs) -> World<'s> {
         World {
             graph: Graph::new(store),
+            refs,
+            ledger: None,
+            known: None,
+            versions: None,
+            trajectories: None,
+            named: None,
+            declared: HashMap::new(),
+            order: None,
+            judge: None,
+            derived: HashMap::new(),
+            assessed: HashMap::new(),
             claims: HashMap::new(),
             evidence: HashMap::new(),
             residuals: HashMap::new(),
             platforms: HashMap::new(),
-            touched: HashMap::new(),
         }
     }
 
@@ -137,64 +142,11 @@ impl<'s> World<'s> {
         Ok(platform)
     }
 
-    /// What a change touches; operations that are not stored touch nothing.
-    ///
-    /// # Errors
-    /// `Store`, `CorruptObject`.
-    pub(crate) fn touched(&mut self, change: &Gid) -> Result<Arc<Touched>> {
-        if let Some(known) = self.touched.get(change) {
-            return Ok(known.clone());
-        }
-        let store = self.store();
-        let operations = stored(nodes::read(store, change, |object| {
-            Ok(gemel_object::families::Change::view(object)?.operations().iter().collect::<Vec<Gid>>())
-        }))?;
-        let read: Vec<Option<(Vec<String>, Vec<Gid>)>> = operations
-            .unwrap_or_default()
-            .par_iter()
-            .map(|id| stored(nodes::read(store, id, |object| Ok(subjects(&Operation::view(object)?)))))
-            .collect::<Result<_>>()?;
-        let mut touched = Touched::default();
-        for (paths, references) in read.into_iter().flatten() {
-            touched.paths.extend(paths);
-            touched.references.extend(references);
-        }
-        let touched = Arc::new(touched);
-        self.touched.insert(*change, touched.clone());
-        Ok(touched)
-    }
-
     /// A change that is stored.
     ///
     /// # Errors
     /// `Store`, `CorruptObject`.
     pub(crate) fn change(&mut self, id: &Gid) -> Result<Option<Arc<ChangeNode>>> {
         self.graph.change(id)
-    }
-}
-
-fn subjects(operation: &Operation<'_>) -> (Vec<String>, Vec<Gid>) {
-    let paths = [operation.subject_path(), operation.from(), operation.to()];
-    let references = operation.subject_ref().into_iter();
-    let references = references.chain(operation.input_refs().iter()).chain(operation.output_refs().iter());
-    (paths.into_iter().flatten().map(str::to_owned).collect(), references.collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Touched;
-
-    #[test]
-    fn touching_goes_by_whole_segments() {
-        let touched = Touched {
-            paths: ["a/b", "c", "e/f/g"].into_iter().map(str::to_owned).collect(),
-            ..Touched::default()
-        };
-        for path in ["a/b", "a", "a/b/x", "c", "c/d", "e", "e/f", "e/f/g/h/i"] {
-            assert!(touched.path(path), "{path}");
-        }
-        for path in ["a/bc", "a/", "b", "cc", "e/g", "e/f/h", ""] {
-            assert!(!touched.path(path), "{path}");
-        }
     }
 }

@@ -11,7 +11,7 @@ pub use git::{GitNames, git_names};
 pub use lookup::{NameBook, name_of};
 pub(crate) use lookup::{Namer, typed};
 pub use numbers::{Allocator, NewName};
-pub(crate) use resolve::{Accept, resolve_in};
+pub(crate) use resolve::{Accept, named_by, resolve_in};
 pub use resolve::{resolve, resolve_as};
 
 use gemel_object::Family;

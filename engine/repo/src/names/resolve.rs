@@ -140,6 +140,34 @@ pub(crate) fn resolve_in(repo: &Repo, refs: &Refs, text: &str, accept: Accept) -
     }
 }
 
+/// What `text` names, in every form but a prefix without family: text that is a path as well is not taken for digits.
+/// `None` when it names nothing that is stored.
+///
+/// # Errors
+/// `Store`; `Ambiguous` for a prefix with its family.
+pub(crate) fn named_by(repo: &Repo, refs: &Refs, text: &str) -> Result<Option<Gid>> {
+    if let Ok(id) = Gid::parse(text) {
+        return Ok(repo.store().contains(&id)?.then_some(id));
+    }
+    if let Some(prefix) = text.strip_prefix(git::SCHEME) {
+        return git::resolve(repo, refs, text, prefix);
+    }
+    if let Some(id) = by_name(refs, text)? {
+        return Ok(Some(id));
+    }
+    if text.contains('.')
+        && let Some(id) = by_prefix(repo, text, Accept::ANY)?
+    {
+        return Ok(Some(id));
+    }
+    match text {
+        "@" => Ok(refs.get("refs/head")?),
+        "@state" => Ok(refs.get("refs/state/head")?),
+        "@trajectory" => Ok(refs.get("refs/trajectories/current")?),
+        _ => Ok(None),
+    }
+}
+
 fn by_name(refs: &Refs, text: &str) -> Result<Option<Gid>> {
     if text.starts_with("refs/") {
         return if check_name(text).is_ok() { Ok(refs.get(text)?) } else { Ok(None) };

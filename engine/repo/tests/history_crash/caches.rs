@@ -5,7 +5,7 @@ use crate::world::{World, without_marks};
 use gemel_object::{Gid, Limits, blob_envelope};
 use gemel_repo::facts::{Progress, Silent, Stage};
 use gemel_repo::history::{self, CheckoutOptions, SnapshotOptions};
-use gemel_repo::knowledge::{self, StatusOptions};
+use gemel_repo::knowledge::{self, Session, StatusOptions};
 use gemel_store::vfs::Vfs;
 use gemel_store::vfs::sim::{Fault, SimDisk};
 use std::path::PathBuf;
@@ -27,7 +27,8 @@ impl Progress for FilesRead {
 
 fn status(world: &World, disk: &SimDisk) -> u64 {
     let read = FilesRead::default();
-    knowledge::status(&world.open(disk).unwrap(), &StatusOptions::default(), &read).unwrap();
+    knowledge::status(&mut Session::new(&world.open(disk).unwrap()), &StatusOptions::default(), &read)
+        .unwrap();
     read.0.into_inner()
 }
 

@@ -4,7 +4,7 @@ use crate::cases::{Case, Command, cases, count_files};
 use crate::world::{Dump, fingerprint, without_marks};
 use gemel_repo::facts::Silent;
 use gemel_repo::history::{NameOptions, SnapshotOptions};
-use gemel_repo::knowledge::{self, StatusOptions};
+use gemel_repo::knowledge::{self, Session, StatusOptions};
 use gemel_store::vfs::sim::SimDisk;
 use std::collections::HashMap;
 
@@ -35,7 +35,8 @@ pub(crate) fn goes_on(case: &Case, disk: &SimDisk, change: &Change, is_new: bool
         }
     }
     let repo = world.open(disk).unwrap();
-    knowledge::status(&repo, &StatusOptions::default(), &Silent).unwrap_or_else(|e| panic!("{context}: {e}"));
+    knowledge::status(&mut Session::new(&repo), &StatusOptions::default(), &Silent)
+        .unwrap_or_else(|e| panic!("{context}: {e}"));
     let label = Some("later".to_owned());
     let further = [
         Command::Snapshot(SnapshotOptions { label, now_ms: 500, ..SnapshotOptions::default() }),

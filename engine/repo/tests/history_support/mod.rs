@@ -13,7 +13,7 @@ use gemel_repo::facts::Silent;
 use gemel_repo::history::{
     self, BeginFacts, BeginOptions, FinishFacts, FinishOptions, SnapshotFacts, SnapshotOptions,
 };
-use gemel_repo::knowledge::{StatusFacts, StatusOptions};
+use gemel_repo::knowledge::{Session, StatusFacts, StatusOptions};
 use gemel_repo::{InitOptions, Repo, RepoError, knowledge};
 use gemel_store::vfs::real::RealDisk;
 use std::cell::Cell;
@@ -94,7 +94,7 @@ impl Life {
     }
 
     pub fn status(&self) -> StatusFacts {
-        knowledge::status(&self.repo, &StatusOptions::default(), &Silent).unwrap()
+        knowledge::status(&mut Session::new(&self.repo), &StatusOptions::default(), &Silent).unwrap()
     }
 
     pub fn target(&self, name: &str) -> Option<Gid> {

@@ -6,10 +6,12 @@
 //! it: history may be pruned or elsewhere.
 
 mod file;
+mod lines;
 mod record;
 mod save;
 mod sets;
 
+pub(crate) use lines::{Lines, Reach};
 pub(crate) use sets::ChangeSet;
 
 use crate::history::nodes::{self, ChangeNode, TrajectoryNode};

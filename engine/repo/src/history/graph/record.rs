@@ -97,6 +97,12 @@ pub(crate) struct NumCounts {
 }
 
 impl NumCounts {
+    /// The counter of `num`, 0 before it was counted.
+    pub(crate) fn get(&self, num: Num) -> u32 {
+        let (words, at) = if num >= EXTRA { (&self.extra, num - EXTRA) } else { (&self.base, num) };
+        words.get(index(at)).copied().unwrap_or(0)
+    }
+
     /// The counter of `num`.
     pub(crate) fn of(&mut self, num: Num) -> &mut u32 {
         let (words, at) = if num >= EXTRA { (&mut self.extra, num - EXTRA) } else { (&mut self.base, num) };

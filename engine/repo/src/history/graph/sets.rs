@@ -102,6 +102,22 @@ impl Graph<'_> {
         Ok(())
     }
 
+    /// All versions of a trajectory, newest first, as far as they are stored.
+    ///
+    /// # Errors
+    /// `Store`, `CorruptObject`.
+    pub(crate) fn versions(&mut self, latest: &Gid) -> Result<Vec<Gid>> {
+        self.ensure_file();
+        let mut seen = NumSet::default();
+        let mut next = self.intern(latest);
+        while next != NONE && !seen.contains(next) {
+            let Some(version) = self.trajectory_record(next)? else { break };
+            seen.insert(next);
+            next = version.previous;
+        }
+        Ok(seen.members().iter().filter_map(|num| self.id(*num)).collect())
+    }
+
     /// Which of the changes `wanted` the versions of a trajectory list; those are taken out of it.
     ///
     /// # Errors
@@ -206,6 +222,23 @@ impl Graph<'_> {
         Ok((ending, starting))
     }
 
+    /// The members of a set with the root trees of their input and result.
+    ///
+    /// # Errors
+    /// `Store`, `CorruptObject`.
+    #[expect(clippy::type_complexity, reason = "three columns of a table")]
+    pub(crate) fn roots_of(&mut self, set: &ChangeSet) -> Result<Vec<(Gid, Option<Gid>, Option<Gid>)>> {
+        let mut rows = Vec::with_capacity(set.len());
+        for num in set.nums.members() {
+            let Some(record) = self.change_record(*num)? else { continue };
+            let (input, result) = (self.root_num(record.input)?, self.root_num(record.result)?);
+            if let Some(id) = self.id(*num) {
+                rows.push((id, input.and_then(|num| self.id(num)), result.and_then(|num| self.id(num))));
+            }
+        }
+        Ok(rows)
+    }
+
     /// `start`, and the members of a set that descend from one of them.
     ///
     /// # Errors
@@ -271,8 +304,42 @@ impl Graph<'_> {
         Ok(order)
     }
 
+    /// The changes of a set so that every parent comes before its children.
+    ///
+    /// # Errors
+    /// `Store`, `CorruptObject`.
+    pub(super) fn parents_first(&mut self, set: &ChangeSet) -> Result<Vec<Num>> {
+        let mut children = NumCounts::default();
+        for num in set.nums.members() {
+            for parent in self.parents_in(set, *num)? {
+                *children.of(parent) += 1;
+            }
+        }
+        let members = set.nums.members();
+        let mut order: Vec<Num> = members.iter().copied().filter(|num| children.get(*num) == 0).collect();
+        let mut at = 0;
+        while let Some(num) = order.get(at).copied() {
+            at += 1;
+            for parent in self.parents_in(set, num)? {
+                let left = children.of(parent);
+                *left -= 1;
+                if *left == 0 {
+                    order.push(parent);
+                }
+            }
+        }
+        order.reverse();
+        Ok(order)
+    }
+
+    /// The first parent of a change that belongs to a set.
+    pub(super) fn first_parent_in(&mut self, set: &ChangeSet, num: Num) -> Result<Option<Num>> {
+        let Some(record) = self.change_record(num)? else { return Ok(None) };
+        Ok(self.list(record.list, 0, record.parents).find(|parent| set.nums.contains(*parent)))
+    }
+
     /// The parents of a change that belong to a set, each once.
-    fn parents_in(&mut self, set: &ChangeSet, num: Num) -> Result<Vec<Num>> {
+    pub(super) fn parents_in(&mut self, set: &ChangeSet, num: Num) -> Result<Vec<Num>> {
         let Some(record) = self.change_record(num)? else { return Ok(Vec::new()) };
         let mut parents: Vec<Num> = self.list(record.list, 0, record.parents).collect();
         parents.retain(|parent| set.nums.contains(*parent));
@@ -290,22 +357,22 @@ impl Graph<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use gemel_object::families::{NewChange, NewTrajectory};
     use gemel_object::{Family, Limits};
     use gemel_store::vfs::real::RealDisk;
     use gemel_store::{NewObject, Store};
 
-    struct Made {
+    pub(crate) struct Made {
         _temp: tempfile::TempDir,
-        store: Store,
-        ids: Vec<Gid>,
+        pub(crate) store: Store,
+        pub(crate) ids: Vec<Gid>,
         trajectory: Gid,
     }
 
     /// Stores changes, each with its time and the positions of its parents, and a trajectory of them all.
-    fn make(changes: &[(i64, &[usize])]) -> Made {
+    pub(crate) fn make(changes: &[(i64, &[usize])]) -> Made {
         let temp = tempfile::tempdir().unwrap();
         let store = Store::init(std::sync::Arc::new(RealDisk::new()), &temp.path().join(".gemel")).unwrap();
         let writer = store.writer().unwrap();
