@@ -14,6 +14,7 @@ mod error;
 mod fields;
 mod guard;
 mod ids;
+mod input;
 mod json;
 mod pager;
 mod progress;

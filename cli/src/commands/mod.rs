@@ -7,6 +7,7 @@ mod checkout;
 mod clone;
 mod completions;
 mod diff;
+mod evidence;
 mod export_git;
 mod fetch;
 mod fsck;
@@ -59,6 +60,7 @@ verbs! {
     log Log,
     show Show,
     diff Diff,
+    evidence Evidence,
     checkout Checkout,
     workspace Workspace,
     refs Refs,

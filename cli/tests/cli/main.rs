@@ -6,6 +6,7 @@ mod envelope;
 mod git;
 mod harness;
 mod identities;
+mod ingest;
 mod looks;
 mod migration;
 mod pages;

@@ -95,6 +95,11 @@ impl Namer {
         self.names.get(id).cloned()
     }
 
+    /// Remembers a name that was given since.
+    pub(crate) fn add(&mut self, id: Gid, name: String) {
+        self.names.insert(id, name);
+    }
+
     /// The identity with its name.
     pub(crate) fn named(&self, id: Gid) -> crate::Named {
         crate::Named { id, name: self.get(&id) }
