@@ -33,6 +33,8 @@ pub(crate) struct Answer<'c> {
     pub(crate) body: Body<'c>,
     /// Rows in this answer; 1 for single answers.
     pub(crate) count: usize,
+    /// It is a page of a list.
+    pub(crate) listed: bool,
     /// Where the list goes on.
     pub(crate) next_cursor: Option<String>,
     /// What was left out.
@@ -58,6 +60,7 @@ impl<'c> Answer<'c> {
         Answer {
             body: Body::View(Box::new(view)),
             count: 1,
+            listed: false,
             next_cursor: None,
             omitted: Vec::new(),
             uncertainty: Vec::new(),
@@ -82,6 +85,7 @@ impl<'c> Answer<'c> {
     pub(crate) fn list(view: impl View + 'c, count: usize, slice: Slice) -> Answer<'c> {
         Answer {
             count,
+            listed: true,
             next_cursor: slice.next_cursor,
             notice: slice.notice,
             paged: true,

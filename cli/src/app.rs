@@ -30,7 +30,24 @@ pub(crate) struct Context<'e> {
     pub(crate) globals: &'e Globals,
     /// The one clock reading of this command, Unix milliseconds.
     pub(crate) now_ms: i64,
-    repo: OnceCell<Repo>,
+    repo: OnceCell<Arc<Repo>>,
+}
+
+impl<'e> Context<'e> {
+    /// The context of a command; the repository is opened when it is asked for.
+    fn new(environment: &'e Environment, globals: &'e Globals, now_ms: i64) -> Context<'e> {
+        Context { environment, globals, now_ms, repo: OnceCell::new() }
+    }
+
+    /// The context of a command on a repository that is open.
+    pub(crate) fn with(
+        environment: &'e Environment,
+        globals: &'e Globals,
+        now_ms: i64,
+        repo: Arc<Repo>,
+    ) -> Context<'e> {
+        Context { environment, globals, now_ms, repo: OnceCell::from(repo) }
+    }
 }
 
 impl Context<'_> {
@@ -48,7 +65,17 @@ impl Context<'_> {
             return Ok(repo);
         }
         let repo = self.open()??;
-        Ok(self.repo.get_or_init(|| repo))
+        Ok(self.repo.get_or_init(|| Arc::new(repo)))
+    }
+
+    /// The same, for a session that outlives this command.
+    ///
+    /// # Errors
+    /// As [`Context::repo`].
+    pub(crate) fn repo_shared(&self) -> Result<Arc<Repo>, CliError> {
+        self.repo()?;
+        let gone = || CliError::new(Code::Internal, "the repository is not open");
+        self.repo.get().cloned().ok_or_else(gone)
     }
 
     /// Opens that repository; the inner error is the library's own.
@@ -103,10 +130,10 @@ pub(crate) fn main(environment: &Environment) -> ExitCode {
             let screen = Screen { environment, globals: &parsed.cli.globals };
             let outcome = environment.now_ms().and_then(|now_ms| {
                 let globals = &parsed.cli.globals;
-                let context = Context { environment, globals, now_ms, repo: OnceCell::new() };
+                let context = Context::new(environment, globals, now_ms);
                 guarded(|| {
                     let answer = commands::run(&context, &parsed.cli.command)?;
-                    screen.show(&parsed.request, answer, context.repo.get())
+                    screen.show(&parsed.request, answer, context.repo.get().map(|repo| &**repo))
                 })
             });
             outcome.unwrap_or_else(|error| screen.refuse(&parsed.request, &error))

@@ -26,7 +26,7 @@ pub(crate) struct Cli {
 }
 
 /// Flags of every command, before or after its words.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Globals {
     /// Repository root [default: searched for upward from the current directory]
@@ -106,19 +106,23 @@ impl Usage {
             let command = format!("gemel {}", self.request.command);
             return format!("'{}' requires a subcommand but one was not provided", command.trim_end());
         }
-        let text = self.error.render().to_string();
-        let text = text.strip_prefix("error: ").unwrap_or(&text);
-        let lines =
-            text.lines().take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"));
-        let mut message = String::new();
-        for line in lines.map(str::trim).filter(|line| !line.is_empty()) {
-            if !message.is_empty() {
-                message.push_str(if line.starts_with("tip:") || line.starts_with('[') { "; " } else { " " });
-            }
-            message.push_str(line);
-        }
-        message
+        one_line(&self.error)
     }
+}
+
+/// A report of clap's on one line: what is wrong, then its tips.
+pub(crate) fn one_line(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let lines = text.lines().take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"));
+    let mut message = String::new();
+    for line in lines.map(str::trim).filter(|line| !line.is_empty()) {
+        if !message.is_empty() {
+            message.push_str(if line.starts_with("tip:") || line.starts_with('[') { "; " } else { " " });
+        }
+        message.push_str(line);
+    }
+    message
 }
 
 /// The words of the command and the parameters the caller gave (query surface, section 1.3).

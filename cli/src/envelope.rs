@@ -1,12 +1,15 @@
 //! `gemel.query.v1`: the one shape of every answer and every refusal (query surface, section 1).
 
-use crate::answer::Answer;
-use crate::error::Refusal;
+use crate::answer::{Answer, Body};
+use crate::error::{CliError, Refusal};
 use crate::json::Obj;
+use gemel_repo::Code;
 use serde_json::{Map, Value};
 
 /// Name of the surface.
 const SCHEMA: &str = "gemel.query.v1";
+/// Name of the surface inside a session.
+const AGENT_SCHEMA: &str = "gemel.agent.v1";
 
 /// What was asked, as echoed in every envelope.
 #[derive(Clone, Debug, Default)]
@@ -19,18 +22,49 @@ pub(crate) struct Request {
 
 /// The envelope of an answer whose `result` is `result`.
 pub(crate) fn answer(request: &Request, answer: &Answer, result: Map<String, Value>) -> Map<String, Value> {
-    let has_more = answer.next_cursor.is_some();
-    // The seed's envelope shows this one null.
-    let next = answer.next_cursor.as_ref().map_or(Value::Null, |cursor| Value::from(cursor.as_str()));
-    let pagination =
-        Obj::new().put("count", &answer.count).put("has_more", &has_more).put("next_cursor", &next);
     head(request)
-        .put("pagination", &pagination)
+        .put("pagination", &pagination(answer))
         .put("result", &Value::Object(result))
         .put("omitted", &answer.omitted)
         .put("uncertainty", &answer.uncertainty)
         .opt("notice", answer.notice.as_ref())
         .map()
+}
+
+fn pagination(answer: &Answer<'_>) -> Obj {
+    let has_more = answer.next_cursor.is_some();
+    // The seed's envelope shows this one null.
+    let next = answer.next_cursor.as_ref().map_or(Value::Null, |cursor| Value::from(cursor.as_str()));
+    Obj::new().put("count", &answer.count).put("has_more", &has_more).put("next_cursor", &next)
+}
+
+/// An answer inside a session (query surface, section 5), without the identity of the request.
+///
+/// # Errors
+/// `INTERNAL` for an answer of bytes, which no session asks for.
+pub(crate) fn agent(answer: &Answer<'_>) -> Result<Map<String, Value>, CliError> {
+    let Body::View(view) = &answer.body else {
+        return Err(CliError::new(Code::Internal, "the answer is no JSON"));
+    };
+    let form = Obj::new()
+        .put("schema", AGENT_SCHEMA)
+        .put("result", &Value::Object(view.json()))
+        .put("omitted", &answer.omitted)
+        .put("uncertainty", &answer.uncertainty)
+        .opt("notice", answer.notice.as_ref())
+        .opt("pagination", answer.listed.then(|| pagination(answer)).as_ref());
+    Ok(form.map())
+}
+
+/// A refusal inside a session: the session's own code, and the code of the query beside it.
+pub(crate) fn agent_refusal(code: &str, refusal: &Refusal) -> Map<String, Value> {
+    let ids = (!refusal.ids.is_empty()).then_some(&refusal.ids);
+    let error = Obj::new()
+        .put("code", code)
+        .put("message", &refusal.message)
+        .put("query_code", refusal.code.as_str())
+        .opt("ids", ids);
+    Obj::new().put("schema", AGENT_SCHEMA).put("error", &error).map()
 }
 
 /// The envelope of a refusal.

@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const TIME_VARIABLE: &str = "GEMEL_TIME_MS";
 
 /// Everything outside the repository that may influence an answer or its looks.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Environment {
     /// Program name and arguments.
     pub(crate) args: Vec<OsString>,

@@ -19,6 +19,7 @@ mod json;
 mod pager;
 mod progress;
 mod render;
+mod session;
 mod term;
 mod time;
 

@@ -18,6 +18,7 @@ mod log;
 mod man;
 mod migrate;
 mod name;
+mod protocol;
 mod pull;
 mod push;
 mod refs;
@@ -69,6 +70,7 @@ verbs! {
     gc Gc,
     repack Repack,
     serve Serve,
+    protocol Protocol,
     import_git ImportGit,
     export_git ExportGit,
     clone Clone,

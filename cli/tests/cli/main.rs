@@ -12,6 +12,7 @@ mod migration;
 mod pages;
 #[cfg(unix)]
 mod processes;
+mod protocol;
 mod refusals;
 #[cfg(unix)]
 mod telling;

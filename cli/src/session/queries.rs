@@ -1,0 +1,178 @@
+//! The table of queries: which questions a session answers, by which verb, with which parameters.
+//!
+//! A parameter is a flag or a positional argument of the verb, by its name in snake case. Its type, its values and
+//! its description are the verb's own, so that they are told once.
+
+/// What answering does to the repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Nothing.
+    Reads,
+    /// Stores objects that can be derived again.
+    Derives,
+    /// Records knowledge.
+    Records,
+}
+
+/// A question.
+#[derive(Debug)]
+pub(crate) struct Query {
+    /// Its name in a request.
+    pub(crate) name: &'static str,
+    /// What it answers, for an agent that chooses among them.
+    pub(crate) about: &'static str,
+    /// What answering does.
+    pub(crate) effect: Effect,
+    /// The verbs behind it, tried in order.
+    pub(crate) forms: &'static [Form],
+}
+
+/// One verb that answers a query when all of `needs` are given.
+#[derive(Debug)]
+pub(crate) struct Form {
+    /// Words of the command, and flags that are always given.
+    pub(crate) words: &'static [&'static str],
+    /// Parameters that must be given.
+    pub(crate) needs: &'static [&'static str],
+    /// Parameters that may be given.
+    pub(crate) takes: &'static [&'static str],
+}
+
+impl Query {
+    /// The query of that name.
+    pub(crate) fn named(name: &str) -> Option<&'static Query> {
+        QUERIES.iter().find(|query| query.name == name)
+    }
+
+    /// Whether it asks and records nothing, so that every session answers it.
+    pub(crate) fn is_question(&self) -> bool {
+        self.effect != Effect::Records
+    }
+}
+
+impl Form {
+    fn listed(&self) -> String {
+        let needs = self.needs.iter().map(|name| format!(" {name}"));
+        needs.chain(self.takes.iter().map(|name| format!(" [{name}]"))).collect()
+    }
+
+    /// Everything that may be given, what must be given first.
+    pub(crate) fn params(&self) -> impl Iterator<Item = &'static str> {
+        self.needs.iter().chain(self.takes).copied()
+    }
+}
+
+/// The queries of every session, for help.
+pub(crate) fn listed() -> String {
+    let mut text = "Queries and their parameters; those in brackets may be left out:\n".to_owned();
+    for query in QUERIES.iter().filter(|query| query.is_question()) {
+        let forms: Vec<String> = query.forms.iter().map(Form::listed).collect();
+        text.push_str(&format!("\n  {}{}\n      {}\n", query.name, forms.join(" |"), query.about));
+    }
+    text
+}
+
+/// Name, effect and description, then for each verb `[words] (parameters needed) (parameters taken)`.
+macro_rules! queries {
+    ($($name:literal $effect:ident $about:literal $([$($word:literal)+] ($($need:ident)*) ($($take:ident)*);)+)+) => {
+        &[$(Query {
+            name: $name,
+            about: $about,
+            effect: Effect::$effect,
+            forms: &[$(Form {
+                words: &[$($word),+],
+                needs: &[$(stringify!($need)),*],
+                takes: &[$(stringify!($take)),*],
+            }),+],
+        }),+]
+    };
+}
+
+/// Every query, in the order in which a newcomer would ask.
+pub(crate) static QUERIES: &[Query] = queries! {
+    "status" Reads
+    "Where things stand: current intent and trajectory, changed files, claims by status, open residuals, and whether \
+     the work is ready, with reasons. Ask this first."
+    ["status"] () (scope verbose);
+
+    "next" Reads
+    "What to do next: recommended steps with what they rest on, such as unresolved residuals, claims to verify and \
+     earlier attempts to read."
+    ["next"] () ();
+
+    "context" Reads
+    "What is known about a subject (a path, an entity or an identity) before you work on it, most relevant first, \
+     within a token budget: changes, claims, residuals, earlier attempts, evidence. What did not fit is listed."
+    ["context"] (subject) (for_intent budget budget_bytes include include_l3);
+
+    "attempts" Reads
+    "Who tried before: trajectories that touched a subject or share its intent, how they ended and why. Ask before \
+     work, so that a rejected approach is not tried again."
+    ["attempts"] (subject) (limit cursor);
+
+    "why" Reads
+    "Why a thing is as it is: the change that introduced a path, path:line, entity or object, with its intent, \
+     claim, evidence, residuals, decision, and the approaches before it."
+    ["why"] (subject) ();
+
+    "claims" Reads
+    "What is claimed, with the derived status of each claim (SUPPORTED, CONTRADICTED, STALE, UNVERIFIED and others) \
+     and what it rests on."
+    ["claims"] () (subject status limit cursor);
+
+    "evidence" Reads
+    "One piece of evidence (`id`), or all evidence about a subject (`subject`): kind, outcome, what was evaluated, and \
+     whether it is still fresh."
+    ["evidence" "show"] (id) ();
+    ["evidence" "list"] (subject) (limit cursor);
+
+    "residuals" Reads
+    "Where certainty ends: what is known to be unresolved, how severe it is and what it affects."
+    ["residuals"] () (subject disposition severity order limit cursor);
+
+    "trajectory" Reads
+    "One line of work: its intent, its changes in order, its evidence and residuals, how it ended, and its handoff."
+    ["trajectory"] (id) ();
+
+    "checkpoint" Reads
+    "A recorded checkpoint: the state of the work at a moment, with open claims, residuals and decisions."
+    ["checkpoint"] (id) ();
+
+    "impact" Reads
+    "What a change may affect: paths, entities, claims, residuals, and evidence that may have to be refreshed."
+    ["impact"] (change) ();
+
+    "diff" Reads
+    "What differs between two states, changes, trajectories or releases (or the working tree), in text and, as asked, \
+     in claims, behaviour, evidence, residuals, entities and dependencies."
+    ["diff"] () (a b all semantic claims behavior evidence residuals dependencies);
+
+    "log" Reads
+    "Changes, newest first."
+    ["log"] () (limit cursor all);
+
+    "show" Reads
+    "One object, whole, in canonical form."
+    ["show"] (id) ();
+
+    "reconcile" Reads
+    "A plan for bringing trajectories together, without doing it: conflicts, interactions, claims kept and lost, and \
+     what would have to be verified."
+    ["reconcile" "--plan"] (trajectories) ();
+
+    "policy" Reads
+    "The rules of the repository: what may be executed, which verification is required, and which of it is missing."
+    ["policy"] () ();
+
+    "context-diff" Reads
+    "What one agent run saw and another did not."
+    ["context-diff"] (run_a run_b) ();
+
+    "semantic" Reads
+    "Entities (functions, types and the like) of the indexed head state: one by name, or a list."
+    ["semantic"] () (subject limit cursor);
+
+    "index" Derives
+    "Index the entities of a state, so that questions about entities can be answered. Stores derived objects."
+    ["index"] () (state);
+};
