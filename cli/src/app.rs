@@ -12,11 +12,11 @@ use crate::progress::Bar;
 use crate::render::{Printer, counted};
 use crate::{pager, term};
 use gemel_repo::facts::{Omitted, Progress, Silent};
-use gemel_repo::{Code, Repo, RepoError};
+use gemel_repo::{Code, Repo, RepoError, knowledge};
 use gemel_store::legacy;
 use gemel_store::vfs::Vfs;
 use gemel_store::vfs::real::RealDisk;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::io::{self, BufWriter, Write};
 use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
@@ -30,23 +30,31 @@ pub(crate) struct Context<'e> {
     pub(crate) globals: &'e Globals,
     /// The one clock reading of this command, Unix milliseconds.
     pub(crate) now_ms: i64,
-    repo: OnceCell<Arc<Repo>>,
+    /// A process opens one repository and keeps it until it ends.
+    repo: OnceCell<&'static Repo>,
+    knowledge: Cell<Option<knowledge::Session<'static>>>,
 }
 
 impl<'e> Context<'e> {
     /// The context of a command; the repository is opened when it is asked for.
     fn new(environment: &'e Environment, globals: &'e Globals, now_ms: i64) -> Context<'e> {
-        Context { environment, globals, now_ms, repo: OnceCell::new() }
+        Context { environment, globals, now_ms, repo: OnceCell::new(), knowledge: Cell::new(None) }
     }
 
-    /// The context of a command on a repository that is open.
+    /// The context of a command on a repository that is open, with what was read of it before.
     pub(crate) fn with(
         environment: &'e Environment,
         globals: &'e Globals,
         now_ms: i64,
-        repo: Arc<Repo>,
+        knowledge: knowledge::Session<'static>,
     ) -> Context<'e> {
-        Context { environment, globals, now_ms, repo: OnceCell::from(repo) }
+        let repo = OnceCell::from(knowledge.repo());
+        Context { environment, globals, now_ms, repo, knowledge: Cell::new(Some(knowledge)) }
+    }
+
+    /// What was read, for the next command.
+    pub(crate) fn into_knowledge(self) -> Option<knowledge::Session<'static>> {
+        self.knowledge.into_inner()
     }
 }
 
@@ -60,22 +68,28 @@ impl Context<'_> {
     ///
     /// # Errors
     /// `NOT_FOUND` without a repository, and whatever keeps it from opening.
-    pub(crate) fn repo(&self) -> Result<&Repo, CliError> {
+    pub(crate) fn repo(&self) -> Result<&'static Repo, CliError> {
         if let Some(repo) = self.repo.get() {
             return Ok(repo);
         }
-        let repo = self.open()??;
-        Ok(self.repo.get_or_init(|| Arc::new(repo)))
+        let repo = Box::new(self.open()??);
+        Ok(self.repo.get_or_init(|| Box::leak(repo)))
     }
 
-    /// The same, for a session that outlives this command.
+    /// Asks what is known. What is read for one question is there for the next, also for that of another command of
+    /// the same session.
     ///
     /// # Errors
-    /// As [`Context::repo`].
-    pub(crate) fn repo_shared(&self) -> Result<Arc<Repo>, CliError> {
-        self.repo()?;
-        let gone = || CliError::new(Code::Internal, "the repository is not open");
-        self.repo.get().cloned().ok_or_else(gone)
+    /// As [`Context::repo`], and those of `ask`.
+    pub(crate) fn knowing<T>(
+        &self,
+        ask: impl FnOnce(&mut knowledge::Session<'static>) -> Result<T, RepoError>,
+    ) -> Result<T, CliError> {
+        let repo = self.repo()?;
+        let mut session = self.knowledge.take().unwrap_or_else(|| knowledge::Session::new(repo));
+        let answer = ask(&mut session);
+        self.knowledge.set(Some(session));
+        Ok(answer?)
     }
 
     /// Opens that repository; the inner error is the library's own.
@@ -133,7 +147,11 @@ pub(crate) fn main(environment: &Environment) -> ExitCode {
                 let context = Context::new(environment, globals, now_ms);
                 guarded(|| {
                     let answer = commands::run(&context, &parsed.cli.command)?;
-                    screen.show(&parsed.request, answer, context.repo.get().map(|repo| &**repo))
+                    let status = screen.show(&parsed.request, answer, context.repo.get().copied())?;
+                    if let Some(knowledge) = context.into_knowledge() {
+                        knowledge.keep();
+                    }
+                    Ok(status)
                 })
             });
             outcome.unwrap_or_else(|error| screen.refuse(&parsed.request, &error))

@@ -11,7 +11,7 @@ use gemel_object::Gid;
 use gemel_repo::facts::{PathChange, PathStatus};
 use gemel_repo::history::{DEFAULT_WORKSPACE, Standing};
 use gemel_repo::knowledge::{
-    self, ClaimCounts, ClaimRow, EvidenceRow, ResidualRow, Session, StatusFacts, StatusOptions, Verdict,
+    self, ClaimCounts, ClaimRow, EvidenceRow, ResidualRow, StatusFacts, StatusOptions, Verdict,
 };
 use serde_json::{Map, Value};
 
@@ -38,9 +38,7 @@ pub(crate) struct Args {
 pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c>, CliError> {
     let options =
         StatusOptions { workspace: args.workspace.clone(), scope: args.scope.clone(), verify: args.verify };
-    let mut session = Session::new(context.repo()?);
-    let facts = knowledge::status(&mut session, &options, &*context.progress())?;
-    session.keep();
+    let facts = context.knowing(|session| knowledge::status(session, &options, &*context.progress()))?;
     let exit = if args.exit_code { exit_status(facts.readiness.verdict) } else { 0 };
     let (omitted, uncertainty) = (facts.omitted.clone(), facts.uncertainty.clone());
     let view = Told { facts, verbose: args.verbose };

@@ -17,11 +17,11 @@ use crate::environment::Environment;
 use crate::error::CliError;
 use crate::guard::guarded;
 use call::Grammar;
-use gemel_repo::{Code, Repo};
+use gemel_repo::{Code, Repo, knowledge};
 use gemel_store::vfs::real::RealDisk;
 use queries::{Effect, Query};
 use serde_json::{Map, Value};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What a session may do beside reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,13 +35,14 @@ pub(crate) enum Rights {
 }
 
 /// A repository, opened once, and the grammar of the verbs. Safe to share between threads.
-#[derive(Debug)]
 pub(crate) struct Session {
     environment: Environment,
     globals: Globals,
     grammar: Grammar,
     rights: Rights,
-    repo: Mutex<Arc<Repo>>,
+    /// What was read so far; not there while a question uses it.
+    knowledge: Mutex<Option<knowledge::Session<'static>>>,
+    repo: Mutex<&'static Repo>,
 }
 
 impl Session {
@@ -50,11 +51,12 @@ impl Session {
     /// # Errors
     /// Those of opening it.
     pub(crate) fn open(context: &Context<'_>, rights: Rights) -> Result<Session, CliError> {
-        let repo = context.repo_shared()?;
+        let repo = context.repo()?;
         // Answers are made for programs: no bars, no pager, nothing on a terminal.
         let globals = Globals { quiet: true, no_pager: true, json: true, ..context.globals.clone() };
         let environment = context.environment.clone();
-        Ok(Session { environment, globals, grammar: Grammar::new(), rights, repo: Mutex::new(repo) })
+        let (grammar, repo) = (Grammar::new(), Mutex::new(repo));
+        Ok(Session { environment, globals, grammar, rights, knowledge: Mutex::new(None), repo })
     }
 
     /// Answers a query, refs and objects read anew, and hands the answer to `look`. A panic is an `INTERNAL` refusal.
@@ -70,11 +72,15 @@ impl Session {
         let outcome = guarded(|| {
             self.permit(query)?;
             let command = self.grammar.command(query, params)?;
-            let repo = self.repo();
             let now_ms = self.environment.now_ms()?;
-            let context = Context::with(&self.environment, &self.globals, now_ms, repo.clone());
-            let answer = commands::run(&context, &command)?;
-            look(&answer, &repo)
+            let knowledge = locked(&self.knowledge).take();
+            let knowledge = knowledge.unwrap_or_else(|| knowledge::Session::new(*locked(&self.repo)));
+            let repo = knowledge.repo();
+            let context = Context::with(&self.environment, &self.globals, now_ms, knowledge);
+            let outcome = commands::run(&context, &command).and_then(|answer| look(&answer, repo));
+            *locked(&self.knowledge) =
+                context.into_knowledge().filter(|known| std::ptr::eq(known.repo(), *locked(&self.repo)));
+            outcome
         });
         if matches!(&outcome, Err(CliError::Refused(refusal)) if refusal.code == Code::Internal) {
             self.reopen();
@@ -95,17 +101,26 @@ impl Session {
         Err(CliError::new(Code::PolicyDenied, message))
     }
 
-    fn repo(&self) -> Arc<Repo> {
-        self.repo.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Whatever a failure left behind in memory is not used again.
+    /// Whatever a failure left behind in memory is not used again. What it holds is given up with it: failures of this
+    /// kind are defects, or a disk that fails.
     fn reopen(&self) {
-        let repo = self.repo();
-        let disk = Arc::new(RealDisk::new());
-        let opened = guarded(|| Ok(Repo::open(disk, repo.root())?));
+        let root = locked(&self.repo).root();
+        let opened = guarded(|| Ok(Repo::open(Arc::new(RealDisk::new()), root)?));
         if let Ok(opened) = opened {
-            *self.repo.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(opened);
+            *locked(&self.repo) = Box::leak(Box::new(opened));
+            *locked(&self.knowledge) = None;
         }
     }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Some(knowledge) = locked(&self.knowledge).take() {
+            knowledge.keep();
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -95,6 +95,7 @@ fn outcome(answer: &Value) -> (u64, &str, &str) {
     (answer["id"].as_u64().expect("an id"), code("code"), code("query_code"))
 }
 
+/// Shows T-54.
 #[test]
 fn every_bad_line_is_answered_and_the_session_goes_on() {
     let sandbox = Sandbox::with_changes();
@@ -165,6 +166,7 @@ fn every_bad_line_is_answered_and_the_session_goes_on() {
     assert_eq!(outcome(last), (u64::MAX, "", ""));
 }
 
+/// Shows T-43.
 #[test]
 fn a_long_line_is_passed_over() {
     let sandbox = Sandbox::with_changes();
@@ -192,7 +194,7 @@ fn a_long_line_is_passed_over() {
     assert_eq!(outcomes[4], (0, long.0, long.1));
 }
 
-/// An endless line needs no memory, and the session stays.
+/// An endless line needs no memory, and the session stays. Shows T-43.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_endless_line_takes_no_memory() {
@@ -228,7 +230,7 @@ fn an_answer_that_is_too_long_is_refused() {
     assert_eq!(outcome(&answers[1]), (2, "", ""));
 }
 
-/// `result`, `omitted`, `uncertainty`, `notice` and `pagination` are the command line's. Shows QRY-04.
+/// `result`, `omitted`, `uncertainty`, `notice` and `pagination` are the command line's.
 #[test]
 fn answers_are_those_of_the_command_line() {
     let sandbox = Sandbox::with_changes();
