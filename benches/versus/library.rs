@@ -6,7 +6,7 @@ use crate::{Options, Result};
 use gemel_benches::random_keys;
 use gemel_object::{Gid, Limits, blob_envelope};
 use gemel_packfmt::Key;
-use gemel_packfmt::index::{Index, IndexBuilder, Place, Prefixes};
+use gemel_packfmt::index::{Index, IndexBuilder, Place};
 use gemel_store::Store;
 use gemel_store::vfs::real::RealDisk;
 use gemel_tools::corpus::Draw;
@@ -97,18 +97,17 @@ pub(crate) fn batch(mut command: Command, input: String) -> Result<Duration> {
 /// Warm lookups of random keys in one index of `keys` objects, each hit checked against the key table.
 pub(crate) fn lookup(keys: usize, seed: u64, table: &mut Table) -> Result<()> {
     let keys = random_keys(keys, seed);
-    let objects =
-        keys.iter().zip(0u64..).map(|(key, n)| (*key, Place { offset: 16 + n * 300, slot: 0 })).collect();
+    let place = |ordinal: u32| Place { offset: 16 + u64::from(ordinal) * 300, ordinal };
+    let objects = keys.iter().zip(0u32..).map(|(key, n)| (*key, place(n))).collect();
     let bytes = IndexBuilder { objects, ..IndexBuilder::default() }.build()?;
     let index = Index::open(&bytes)?;
-    let prefixes = Prefixes::open(&index, &bytes, &bytes[index.prefix_range()])?;
     let mut draw = Draw::new(seed);
     // Copied, so that the key asked for is at hand, as it is to a caller.
     let asked: Vec<Key> = (0..LOOKUPS).map(|_| keys[draw.below(keys.len())]).collect();
     let mut times = Vec::new();
     for _ in 0..5 {
         let started = Instant::now();
-        let hit = |key: &&Key| prefixes.find(key).is_some_and(|rank| index.holds(&bytes, rank, key));
+        let hit = |key: &&Key| index.find(&bytes, key).is_some();
         if asked.iter().filter(hit).count() != asked.len() {
             return Err("a key was not found".into());
         }

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// Plain bytes at which a group is closed.
 pub const TARGET_BYTES: usize = 64 << 10;
-/// Most objects in a group, the range of the index's slot number.
+/// Most objects in a group.
 pub const MAX_OBJECTS: usize = 4096;
 
 /// Added to the count when names were cut out of the forms.
@@ -56,9 +56,14 @@ impl GroupBuilder {
         self.codes.len() + self.forms.len() >= TARGET_BYTES || self.members.len() >= MAX_OBJECTS
     }
 
-    /// Ordinals of the members, in slot order.
-    pub fn ordinals(&self) -> impl Iterator<Item = u32> + '_ {
-        self.members.iter().map(|m| m.0)
+    /// Ordinals and reference codes of the members, in slot order.
+    pub fn members(&self) -> impl Iterator<Item = (u32, &[u8])> + '_ {
+        let mut rest = self.codes.as_slice();
+        self.members.iter().map(move |(ordinal, codes, _)| {
+            let (own, behind) = rest.split_at_checked(*codes).unwrap_or_default();
+            rest = behind;
+            (*ordinal, own)
+        })
     }
 
     /// The plain bytes.
@@ -88,7 +93,8 @@ impl GroupBuilder {
 pub struct Group {
     codes: Vec<u8>,
     forms: Vec<u8>,
-    members: Vec<(u32, Range<usize>, Range<usize>)>,
+    ordinals: Vec<u32>,
+    members: Vec<(Range<usize>, Range<usize>)>,
 }
 
 impl Group {
@@ -134,9 +140,7 @@ impl Group {
             let (expected, found) = (forms_len as u64, forms.len() as u64);
             return Err(FormatError::Mismatch { what: "group", expected, found });
         }
-        let members =
-            ordinals.into_iter().zip(code_ranges).zip(form_ranges).map(|((o, c), f)| (o, c, f)).collect();
-        Ok(Group { codes, forms, members })
+        Ok(Group { codes, forms, ordinals, members: code_ranges.into_iter().zip(form_ranges).collect() })
     }
 
     /// Number of members.
@@ -151,8 +155,14 @@ impl Group {
 
     /// Ordinal, reference codes and cut form of the member in `slot`.
     pub fn member(&self, slot: usize) -> Option<(u32, &[u8], &[u8])> {
-        let (ordinal, codes, form) = self.members.get(slot)?;
+        let (ordinal, (codes, form)) = (self.ordinals.get(slot)?, self.members.get(slot)?);
         Some((*ordinal, self.codes.get(codes.clone())?, self.forms.get(form.clone())?))
+    }
+
+    /// The slot of the member with this ordinal. Writers have ordinals ascend.
+    pub fn slot_of(&self, ordinal: u32) -> Option<usize> {
+        let quick = self.ordinals.binary_search(&ordinal).ok();
+        quick.or_else(|| self.ordinals.iter().position(|found| *found == ordinal))
     }
 }
 
@@ -175,7 +185,11 @@ mod tests {
         assert_eq!(group.len(), 3);
         for (slot, member) in members.iter().enumerate() {
             assert_eq!(group.member(slot), Some(*member));
+            assert_eq!(group.slot_of(member.0), Some(slot));
         }
+        let told: Vec<(u32, &[u8])> = builder.members().collect();
+        assert_eq!(told, members.map(|(ordinal, codes, _)| (ordinal, codes)));
+        assert_eq!(group.slot_of(7), None);
         assert_eq!(group.member(3), None);
         for cut in 0..plain.len() {
             assert!(Group::parse(&plain[..cut]).is_err());

@@ -2,7 +2,7 @@
 //! acknowledged. A mark either lists the keys of its batch or leaves them to the index written with it.
 
 use crate::frame::{self, Frame, Kind, Method};
-use crate::index::{PLACE_LEN, Place};
+use crate::index::Place;
 use crate::varint::{self, Reader};
 use crate::{FormatError, KEY_LEN, Key, Result};
 
@@ -54,7 +54,7 @@ impl Mark {
         let mut keys = Vec::new();
         for (key, place) in self.keys.iter().flatten() {
             keys.extend_from_slice(key);
-            keys.extend_from_slice(&place.pack());
+            keys.extend_from_slice(&(place.offset << UNUSED_BITS).to_le_bytes()[..PLACE_LEN]);
         }
         frame::put(Kind::Mark, Method::Stored, 0, &[&head, &keys], out);
     }
@@ -75,18 +75,23 @@ impl Mark {
         if rest.len() as u64 != expected {
             return Err(FormatError::Mismatch { what: "mark keys", expected, found: rest.len() as u64 });
         }
-        let keys = (keyed == 1).then(|| rest.as_chunks::<ENTRY_LEN>().0.iter().map(read_entry).collect());
+        let entries = (first_ordinal..=u32::MAX).zip(rest.as_chunks::<ENTRY_LEN>().0);
+        let keys = (keyed == 1).then(|| entries.map(|(ordinal, raw)| read_entry(ordinal, raw)).collect());
         Ok(Mark { start, first_ordinal, objects, foreign, dictionaries, frames, keys })
     }
 }
 
+/// Bytes of an offset in the list of keys; the bits below it are not used any more.
+const PLACE_LEN: usize = 6;
+const UNUSED_BITS: u32 = 12;
+const _: () = assert!(frame::MAX_OFFSET == 1 << (PLACE_LEN as u32 * 8 - UNUSED_BITS));
 const ENTRY_LEN: usize = KEY_LEN + PLACE_LEN;
 
-fn read_entry(raw: &[u8; ENTRY_LEN]) -> (Key, Place) {
-    let (mut key, mut place) = ([0; KEY_LEN], [0; PLACE_LEN]);
+fn read_entry(ordinal: u32, raw: &[u8; ENTRY_LEN]) -> (Key, Place) {
+    let (mut key, mut place) = ([0; KEY_LEN], [0; 8]);
     key.copy_from_slice(&raw[..KEY_LEN]);
-    place.copy_from_slice(&raw[KEY_LEN..]);
-    (key, Place::unpack(place))
+    place[..PLACE_LEN].copy_from_slice(&raw[KEY_LEN..]);
+    (key, Place { offset: u64::from_le_bytes(place) >> UNUSED_BITS, ordinal })
 }
 
 #[cfg(test)]
@@ -95,7 +100,8 @@ mod tests {
 
     #[test]
     fn marks_round_trip() {
-        for keys in [None, Some(vec![]), Some(vec![([7; KEY_LEN], Place { offset: 5, slot: 9 }); 2])] {
+        let listed = (3..5).map(|ordinal| ([7; KEY_LEN], Place { offset: 5, ordinal })).collect();
+        for keys in [None, Some(vec![]), Some(listed)] {
             let objects = keys.as_ref().map_or(5, |k: &Vec<(Key, Place)>| k.len() as u32);
             let mark =
                 Mark { start: 0, first_ordinal: 3, objects, foreign: 4, dictionaries: 1, frames: 99, keys };

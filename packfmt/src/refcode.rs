@@ -57,6 +57,17 @@ impl Codes {
     }
 }
 
+/// Objects of the same pack that the codes of the object with ordinal `own` stand for, up to the first that cannot be
+/// read.
+pub fn locals(own: u32, codes: &[u8]) -> impl Iterator<Item = u32> + '_ {
+    let (mut state, mut reader) = (Codes::of(own), Reader::new(codes));
+    let next = move || (reader.remaining() > 0).then(|| state.take(&mut reader).ok()).flatten();
+    std::iter::from_fn(next).filter_map(|code| match code {
+        RefCode::Local(ordinal) => Some(ordinal),
+        RefCode::Foreign(_) => None,
+    })
+}
+
 /// How the key list of an object differs from that of its base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyOp {
@@ -180,6 +191,7 @@ mod tests {
         let mut out = Vec::new();
         let mut state = Codes::of(9);
         codes.iter().for_each(|&c| state.put(c, &mut out));
+        assert_eq!(locals(9, &out).collect::<Vec<u32>>(), [7, 8, u32::MAX]);
         let (mut state, mut reader) = (Codes::of(9), Reader::new(&out));
         for code in codes {
             assert_eq!(state.take(&mut reader), Ok(code));

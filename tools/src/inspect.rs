@@ -2,7 +2,7 @@
 
 use gemel_packfmt::FormatError;
 use gemel_packfmt::frame::{self, Frame, HEADER_LEN, Kind, Method};
-use gemel_packfmt::index::{Index, Prefixes};
+use gemel_packfmt::index::Index;
 use gemel_packfmt::mark::Mark;
 use gemel_packfmt::refcode::RefCode;
 use std::collections::BTreeMap;
@@ -119,24 +119,25 @@ fn described(frame: &Frame<'_>) -> String {
 fn index(bytes: &[u8], out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     let index = Index::open(bytes)?;
     index.verify_all(bytes)?;
-    let fst = &bytes[index.prefix_range()];
-    Prefixes::open(&index, bytes, fst)?;
     writeln!(out, "index of pack {}, {} bytes, covers {} bytes", index.pack, bytes.len(), index.covered)?;
     writeln!(
         out,
-        "{} objects, {} foreign keys in {} runs, {} dictionaries, fst of {} bytes",
+        "{} objects, {} foreign keys in {} runs, {} dictionaries",
         index.objects,
         index.foreign,
         index.foreign_runs().len(),
-        index.dictionaries().len(),
-        fst.len()
+        index.dictionaries().len()
     )?;
     for class in 0..=u8::MAX {
-        let count = index.class(class).len();
-        if count > 0 {
+        let count = |brief| index.beginning(bytes, (class, brief), &[], 0).count();
+        let (held, brief) = (count(false), count(true));
+        if held + brief > 0 {
             let family = gemel_object::Family::from_code(class).map_or("unknown", gemel_object::Family::name);
-            writeln!(out, "{count:>10}  {family}")?;
+            writeln!(out, "{held:>10}  {family}, and {brief} with brief keys")?;
         }
+    }
+    for (what, len_bytes) in index.sizes() {
+        writeln!(out, "{len_bytes:>10}  bytes of {what}")?;
     }
     Ok(())
 }

@@ -96,5 +96,5 @@ fn measure(names: u64) -> Result<String, Box<dyn Error>> {
 
 fn begin(disk: &Arc<dyn Vfs>, dir: &Path) -> Result<gemel_store::Transaction, Box<dyn Error>> {
     let lock = disk.lock(&dir.join("lock"))?;
-    Ok(refs::begin(disk, dir, lock, Box::new(|_| Ok(true)))?)
+    Ok(refs::begin(disk, dir, lock, Box::new(|_| Ok(None)))?)
 }

@@ -8,16 +8,13 @@ use gemel_object::{Family, Gid};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// An opened `.gemel` directory. Cheap to clone, safe to share between threads.
 #[derive(Clone, Debug)]
 pub struct Store {
     inner: Arc<Inner>,
 }
-
-/// How far each pack is durable, and the packs.
-type Durable = (BTreeMap<u64, u64>, Arc<PackSet>);
 
 #[derive(Debug)]
 struct Inner {
@@ -225,17 +222,14 @@ impl Store {
         }
     }
 
-    /// Whether a ref may point to the object: it is stored behind no watermark (STO-07). What counts is looked at with
-    /// the first question of a transaction: its sessions have committed, and other writers wait for the lock.
-    fn is_durable(&self, id: &Gid, seen: &OnceLock<Durable>) -> Result<bool> {
-        let (settled, set) = match seen.get() {
-            Some(seen) => seen,
-            None => {
-                let now = (self.settled()?, self.fresh_set()?);
-                seen.get_or_init(|| now)
-            }
-        };
-        Ok(set.packs.iter().any(|pack| pack.find_settled(id.as_bytes(), settled).is_some()))
+    /// The first of some objects that no ref may point to: it is not stored before a watermark (STO-07). A transaction
+    /// asks once, when its sessions have committed and other writers wait for the lock.
+    fn first_not_durable(&self, ids: &[Gid]) -> Result<Option<Gid>> {
+        if ids.is_empty() {
+            return Ok(None);
+        }
+        let (settled, set) = (self.settled()?, self.fresh_set()?);
+        Ok(set.first_not_settled(ids, &settled))
     }
 
     /// How far each pack is known to be durable: what refs say, and what this process has committed since.
@@ -340,8 +334,8 @@ impl Store {
         let guard = self.inner.vfs.lock(&lock).map_err(StoreError::io("lock", &lock))?;
         layout::close_to_older(self.inner.vfs.as_ref(), &self.inner.dir)?;
         layout::write_gitignore(self.inner.vfs.as_ref(), &self.inner.dir)?;
-        let (store, seen) = (self.clone(), OnceLock::new());
-        let durable = Box::new(move |id: &Gid| store.is_durable(id, &seen));
+        let store = self.clone();
+        let durable = Box::new(move |ids: &[Gid]| store.first_not_durable(ids));
         let settled = self.inner.settled.clone();
         let transaction = refs::begin(&self.inner.vfs, &self.inner.dir, guard, durable)?;
         let store = self.clone();

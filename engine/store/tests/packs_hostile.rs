@@ -183,7 +183,7 @@ fn newer_versions_are_refused_by_name() {
         let mut bytes = disk.files()[&path].clone();
         bytes[at] = 9;
         // The header's own check must fit, or it is damage.
-        let end = if name.ends_with("pack") { frame::HEADER_LEN } else { 72 };
+        let end = if name.ends_with("pack") { frame::HEADER_LEN } else { 128 };
         let check = frame::check_of(&[&bytes[..end - 4]]);
         bytes[end - 4..end].copy_from_slice(&check.to_le_bytes());
         disk.overwrite(&path, &bytes).unwrap();
@@ -205,7 +205,7 @@ fn forged(frames: &[(Kind, Method, u64, Vec<u8>)], listed: &[Gid]) -> SimDisk {
         let value = frame::Frame::parse(&pack, at).map_or(0, |frame| frame.check_value());
         sum.add(value);
     }
-    let place = Place { offset: frame::HEADER_LEN as u64, slot: 0 };
+    let place = |ordinal| Place { offset: frame::HEADER_LEN as u64, ordinal };
     let mark = Mark {
         start: frame::HEADER_LEN as u64,
         first_ordinal: 0,
@@ -213,7 +213,7 @@ fn forged(frames: &[(Kind, Method, u64, Vec<u8>)], listed: &[Gid]) -> SimDisk {
         foreign: 0,
         dictionaries: 0,
         frames: sum.value(),
-        keys: Some(listed.iter().map(|id| (*id.as_bytes(), place)).collect()),
+        keys: Some((0..).zip(listed).map(|(n, id)| (*id.as_bytes(), place(n))).collect()),
     };
     mark.put(&mut pack);
     let path = Path::new(DIR).join("packs/00000001.pack");

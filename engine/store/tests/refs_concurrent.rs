@@ -18,7 +18,7 @@ const TRANSACTIONS: u64 = 60;
 fn write(disk: &Arc<dyn Vfs>, dir: &Path, writer: u64) {
     for _ in 0..TRANSACTIONS {
         let lock = disk.lock(&dir.join("lock")).unwrap();
-        let mut t = refs::begin_with(disk, dir, lock, Box::new(|_| Ok(true)), TINY).unwrap();
+        let mut t = refs::begin_with(disk, dir, lock, Box::new(|_| Ok(None)), TINY).unwrap();
         let n = t.refs().max_number("refs/names", "C").unwrap() + 1;
         t.set("refs/head", change(n));
         t.set(format!("refs/names/C{n}"), change(n));

@@ -1,48 +1,48 @@
 //! The index of a pack: from key to place, and from ordinal to key (docs/STORAGE.md, "Pack index").
 //!
-//! Keys stand in sorted order, so that a key's rank finds its place, and an fst over the shortest distinguishing
-//! prefix of each key finds its rank. The index is derived from the pack and may be rebuilt at any time.
+//! Everything is told by ordinal, in columns; tables in the order of the keys lead from a key to its ordinal. Of an
+//! object whose key whoever reads the pack can quickly make from its bytes the index holds no key, only the first 40
+//! bits of it, to find it by: its key is *brief*. The index is derived from the pack and may be rebuilt at any time.
 
+mod bits;
 mod build;
-mod prefixes;
+mod sequence;
+mod table;
 
 pub use build::{IndexBuilder, Place};
-pub use prefixes::Prefixes;
 
-use crate::frame::{check_of, checksum};
+use crate::frame::{MAX_OFFSET, check_of, checksum};
 use crate::varint::Reader;
 use crate::{FormatError, KEY_LEN, Key, Result};
+use sequence::Sequence;
 use std::ops::Range;
+use table::{BRIEF_BITS, Table};
 
 const MAGIC: &[u8; 4] = b"GIDX";
 /// Version of the index layout this build reads and writes.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 const DIGEST_LEN: usize = KEY_LEN - 1;
-/// Length of a stored [`Place`] in bytes.
-pub(crate) const PLACE_LEN: usize = 6;
-const FANOUT_LEN: usize = 256 * 4;
-const SEGMENT_LEN: usize = 16;
-const DICTIONARY_LEN: usize = 8;
+/// Objects of a word of the column that tells which keys the index holds: how many before it (4), a bit for each (8).
+const WORD_OBJECTS: u32 = 64;
+const WORD_LEN: usize = 4 + 8;
 
-const VERSION_AT: usize = MAGIC.len();
-const PACK_AT: usize = VERSION_AT + 4;
-const COVERED_AT: usize = PACK_AT + 8;
-const OBJECTS_AT: usize = COVERED_AT + 8;
-const FOREIGN_AT: usize = OBJECTS_AT + 4;
-const SEGMENTS_AT: usize = FOREIGN_AT + 4;
-const DICTIONARIES_AT: usize = SEGMENTS_AT + 4;
-const ENDING_AT: usize = DICTIONARIES_AT + 4;
-const PREFIXES_AT: usize = ENDING_AT + 4;
-const CHECKS_AT: usize = PREFIXES_AT + 8;
-const HEADER_CHECK_AT: usize = CHECKS_AT + 4 * 4;
+/// Parts of an index, in the order in which they lie behind the header, which has the length of each.
+const LISTS: usize = 0;
+const WHOLE: usize = 1;
+const CLASSES: usize = 2;
+const DIGESTS: usize = 3;
+const FRAMES: usize = 4;
+const OFFSETS: usize = 5;
+const TABLES: usize = 6;
+const PARTS: usize = 7;
+
+/// Counts in the header.
+const COUNTS: usize = 7;
+/// Magic, version, number of the pack, covered bytes, counts, lengths of parts, checks of sections; then a check.
+const HEADER_CHECK_AT: usize = 4 + 4 + 8 + 8 + COUNTS * 4 + PARTS * 8 + SECTIONS.len() * 4;
 const HEADER_LEN: usize = HEADER_CHECK_AT + 4;
-const _: () = assert!(HEADER_LEN == 72);
-
-/// Bytes that hold any rank among `objects` objects.
-fn rank_width(objects: u32) -> usize {
-    4 - objects.saturating_sub(1).leading_zeros() as usize / 8
-}
+const _: () = assert!(HEADER_LEN == 128);
 
 /// Bytes at the end of the covered part that tell packs apart; no mark is shorter.
 const ENDING_BYTES: usize = 16;
@@ -52,24 +52,12 @@ pub fn ending(covered: &[u8]) -> u32 {
     check_of(&[&covered[covered.len().saturating_sub(ENDING_BYTES)..]])
 }
 
-/// A part of the index that carries a check of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Section {
-    /// Fan-out, foreign segments and dictionary offsets; verified when opened.
-    Lists,
-    /// The sorted keys.
-    Keys,
-    /// Places and the order of ordinals.
-    Places,
-    /// The fst; verified before it is used.
-    Prefixes,
-}
-
-const SECTIONS: [(Section, &str); 4] = [
-    (Section::Lists, "index lists"),
-    (Section::Keys, "index keys"),
-    (Section::Places, "index places"),
-    (Section::Prefixes, "index prefixes"),
+/// Parts that a check of the header covers together, and what they are called.
+const SECTIONS: [(Range<usize>, &str); 4] = [
+    (LISTS..LISTS + 1, "index lists"),
+    (WHOLE..DIGESTS + 1, "index keys"),
+    (FRAMES..OFFSETS + 1, "index places"),
+    (TABLES..TABLES + 1, "index tables"),
 ];
 
 /// A run of foreign keys in the pack.
@@ -93,7 +81,8 @@ pub fn foreign_key(runs: &[ForeignRun], bytes: &[u8], base: u64, number: u32) ->
     bytes.get(at..at.checked_add(KEY_LEN)?)?.try_into().ok()
 }
 
-/// Numbers and ranges of a checked index; accessors take the bytes again, so that it can be kept beside them.
+/// Numbers and ranges of a checked index; accessors take the bytes again, so that it can be kept beside them. Only the
+/// header and the lists are verified: what the other parts tell is no worse than a wrong guess, never a panic.
 #[derive(Clone, Debug)]
 pub struct Index {
     /// Number of the pack.
@@ -106,14 +95,14 @@ pub struct Index {
     pub foreign: u32,
     /// What [`ending`] says of the pack: an index serves the pack it was made from only.
     pub ending: u32,
-    fanout: Vec<u32>,
+    parts: [Range<usize>; PARTS],
+    checks: [u32; SECTIONS.len()],
     runs: Vec<ForeignRun>,
     dictionaries: Vec<u64>,
-    digests: Range<usize>,
-    places: Range<usize>,
-    order: Range<usize>,
-    prefixes: Range<usize>,
-    checks: [u32; 4],
+    tables: Vec<Table>,
+    classes: Sequence,
+    frames: Sequence,
+    offsets: Sequence,
 }
 
 impl Index {
@@ -125,80 +114,79 @@ impl Index {
         let mut reader = Reader::new(bytes);
         let magic = reader.array::<4>("index header")?;
         if &magic != MAGIC {
-            return Err(FormatError::Unknown {
-                what: "index magic",
-                found: u64::from(u32::from_be_bytes(magic)),
-            });
+            let found = u64::from(u32::from_be_bytes(magic));
+            return Err(FormatError::Unknown { what: "index magic", found });
         }
         let version = u32::from_le_bytes(reader.array("index header")?);
         let pack = u64::from_le_bytes(reader.array("index header")?);
         let covered = u64::from_le_bytes(reader.array("index header")?);
-        let mut number = || reader.array("index header").map(u32::from_le_bytes);
-        let [objects, foreign, segments, dictionaries, ending] =
-            [number()?, number()?, number()?, number()?, number()?];
-        let prefixes_len = u64::from_le_bytes(reader.array("index header")?);
-        let mut number = || reader.array("index header").map(u32::from_le_bytes);
-        let checks = [number()?, number()?, number()?, number()?];
-        let expected = number()?;
-        let found = check_of(&[&bytes[..HEADER_CHECK_AT]]);
+        let mut counts = [0; COUNTS];
+        for count in &mut counts {
+            *count = u32::from_le_bytes(reader.array("index header")?);
+        }
+        let [objects, held, frames, tables, foreign, runs, ending] = counts;
+        let parts = read_parts(&mut reader)?;
+        let mut checks = [0; SECTIONS.len()];
+        for check in &mut checks {
+            *check = u32::from_le_bytes(reader.array("index header")?);
+        }
+        let expected = u32::from_le_bytes(reader.array("index header")?);
+        let found = check_of(&[bytes.get(..HEADER_CHECK_AT).unwrap_or_default()]);
         if found != expected {
             return Err(checksum("index header", 0, expected, found));
         }
         if version != VERSION {
             return Err(FormatError::Version { what: "pack index", found: version, supported: VERSION });
         }
-        let layout = Layout::new(objects, segments, dictionaries, prefixes_len, bytes.len() as u64)?;
+        let words = u64::from(objects.div_ceil(WORD_OBJECTS)) * WORD_LEN as u64;
+        let digests = u64::from(held) * DIGEST_LEN as u64;
+        for (what, expected, found) in [
+            ("index length", parts[TABLES].end as u64, bytes.len() as u64),
+            ("words of an index", words, parts[WHOLE].len() as u64),
+            ("digests of an index", digests, parts[DIGESTS].len() as u64),
+        ] {
+            if found != expected {
+                return Err(FormatError::Mismatch { what, expected, found });
+            }
+        }
         let mut index = Index {
             pack,
             covered,
             objects,
             foreign,
             ending,
-            fanout: Vec::new(),
+            checks,
             runs: Vec::new(),
             dictionaries: Vec::new(),
-            digests: layout.digests,
-            places: layout.places,
-            order: layout.order,
-            prefixes: layout.prefixes,
-            checks,
+            tables: Vec::new(),
+            classes: Sequence::new(parts[CLASSES].clone(), held),
+            frames: Sequence::new(parts[FRAMES].clone(), objects),
+            offsets: Sequence::new(parts[OFFSETS].clone(), frames),
+            parts,
         };
-        index.verify(bytes, Section::Lists)?;
-        index.read_lists(bytes, layout.lists, segments)?;
+        index.verify(bytes, 0)?;
+        index.read_lists(bytes, tables, runs)?;
         Ok(index)
     }
 
-    fn read_lists(&mut self, bytes: &[u8], lists: Range<usize>, segments: u32) -> Result<()> {
-        let fanout = &bytes[HEADER_LEN..HEADER_LEN + FANOUT_LEN];
-        self.fanout = fanout.as_chunks::<4>().0.iter().map(|n| u32::from_le_bytes(*n)).collect();
-        let sorted = self.fanout.windows(2).all(|w| w[0] <= w[1]);
-        let last = self.fanout.last().copied().unwrap_or(0);
-        if !sorted || last != self.objects {
-            let (expected, found) = (u64::from(self.objects), u64::from(last));
-            return Err(FormatError::Mismatch { what: "index fan-out", expected, found });
-        }
-        let mut reader = Reader::new(&bytes[lists]);
+    fn read_lists(&mut self, bytes: &[u8], tables: u32, runs: u32) -> Result<()> {
+        let mut reader = Reader::new(bytes.get(self.parts[LISTS].clone()).unwrap_or_default());
+        self.tables = table::read_heads(&mut reader, tables, self.objects, self.parts[TABLES].clone())?;
         let mut next = 0u32;
-        for _ in 0..segments {
+        for _ in 0..runs {
             let offset = u64::from_le_bytes(reader.array("foreign run")?);
             let first = u32::from_le_bytes(reader.array("foreign run")?);
             let count = u32::from_le_bytes(reader.array("foreign run")?);
             if first != next {
-                return Err(FormatError::Mismatch {
-                    what: "foreign run",
-                    expected: next.into(),
-                    found: first.into(),
-                });
+                let (expected, found) = (next.into(), first.into());
+                return Err(FormatError::Mismatch { what: "foreign run", expected, found });
             }
             next = first.saturating_add(count);
             self.runs.push(ForeignRun { offset, first, count });
         }
         if next != self.foreign {
-            return Err(FormatError::Mismatch {
-                what: "foreign keys",
-                expected: self.foreign.into(),
-                found: next.into(),
-            });
+            let (expected, found) = (self.foreign.into(), next.into());
+            return Err(FormatError::Mismatch { what: "foreign keys", expected, found });
         }
         while reader.remaining() > 0 {
             self.dictionaries.push(u64::from_le_bytes(reader.array("dictionary offset")?));
@@ -207,104 +195,95 @@ impl Index {
     }
 
     /// Verifies the check of one section.
-    ///
-    /// # Errors
-    /// `Checksum`.
-    pub fn verify(&self, bytes: &[u8], section: Section) -> Result<()> {
-        let part = |range: Range<usize>| bytes.get(range).unwrap_or_default();
-        let (slot, parts) = match section {
-            Section::Lists => {
-                (0, [part(HEADER_LEN..self.digests.start), part(self.order.end..self.prefixes.start)])
-            }
-            Section::Keys => (1, [part(self.digests.clone()), &[]]),
-            Section::Places => (2, [part(self.places.clone()), part(self.order.clone())]),
-            Section::Prefixes => (3, [part(self.prefixes.clone()), &[]]),
-        };
-        let (expected, found) = (self.checks[slot], check_of(&parts));
-        if found == expected {
-            Ok(())
-        } else {
-            Err(checksum(SECTIONS[slot].1, HEADER_LEN as u64, expected, found))
-        }
+    fn verify(&self, bytes: &[u8], section: usize) -> Result<()> {
+        let (parts, what) = SECTIONS[section].clone();
+        let range = self.parts[parts.start].start..self.parts[parts.end - 1].end;
+        let at = range.start as u64;
+        let (expected, found) = (self.checks[section], check_of(&[bytes.get(range).unwrap_or_default()]));
+        if found == expected { Ok(()) } else { Err(checksum(what, at, expected, found)) }
     }
 
-    /// Verifies every section; used by fsck.
+    /// Verifies every byte; used by fsck, and before it is told that an object is absent.
     ///
     /// # Errors
     /// The first `Checksum`.
     pub fn verify_all(&self, bytes: &[u8]) -> Result<()> {
-        SECTIONS.iter().try_for_each(|(section, _)| self.verify(bytes, *section))
+        (0..SECTIONS.len()).try_for_each(|section| self.verify(bytes, section))
     }
 
-    /// The fst's bytes, for [`Prefixes::open`].
-    pub fn prefix_range(&self) -> Range<usize> {
-        self.prefixes.clone()
+    /// The number of an object among those whose keys are held; `None` when its key is brief.
+    #[inline]
+    fn number_held(&self, bytes: &[u8], ordinal: u32) -> Option<u32> {
+        (ordinal < self.objects).then_some(())?;
+        let at = (ordinal / WORD_OBJECTS) as usize * WORD_LEN;
+        let [a, b, c, d, bits @ ..] =
+            bytes.get(self.parts[WHOLE].clone())?.get(at..)?.first_chunk::<WORD_LEN>()?;
+        let (before, held) = (u32::from_le_bytes([*a, *b, *c, *d]), u64::from_le_bytes(*bits));
+        let within = ordinal % WORD_OBJECTS;
+        let below = (held & bits::mask(within)).count_ones();
+        (held >> within & 1 == 1).then(|| before.saturating_add(below))
     }
 
-    /// The key of this rank in sorted order.
-    pub fn key(&self, bytes: &[u8], rank: u32) -> Option<Key> {
-        let at = rank as usize * DIGEST_LEN;
-        let digest = bytes.get(self.digests.clone())?.get(at..at + DIGEST_LEN)?;
-        let class = self.fanout.partition_point(|&below| below <= rank);
+    fn digest<'b>(&self, bytes: &'b [u8], held: u32) -> Option<&'b [u8; DIGEST_LEN]> {
+        let at = held as usize * DIGEST_LEN;
+        bytes.get(self.parts[DIGESTS].clone())?.get(at..)?.first_chunk()
+    }
+
+    /// Whether the key of this object is brief.
+    pub fn is_brief(&self, bytes: &[u8], ordinal: u32) -> bool {
+        ordinal < self.objects && self.number_held(bytes, ordinal).is_none()
+    }
+
+    /// The key of the object with this ordinal, unless it is brief.
+    pub fn key(&self, bytes: &[u8], ordinal: u32) -> Option<Key> {
+        let held = self.number_held(bytes, ordinal)?;
         let mut key = [0; KEY_LEN];
-        key[0] = u8::try_from(class).ok()?;
-        key[1..].copy_from_slice(digest);
+        key[0] = u8::try_from(self.classes.get(bytes, held)?).ok()?;
+        key[1..].copy_from_slice(self.digest(bytes, held)?);
         Some(key)
     }
 
-    /// Where the object of this rank is stored.
-    pub fn place(&self, bytes: &[u8], rank: u32) -> Option<Place> {
-        let at = rank as usize * PLACE_LEN;
-        let raw: [u8; PLACE_LEN] =
-            bytes.get(self.places.clone())?.get(at..at + PLACE_LEN)?.try_into().ok()?;
-        Some(Place::unpack(raw))
+    /// Where the object with this ordinal is stored.
+    pub fn place(&self, bytes: &[u8], ordinal: u32) -> Option<Place> {
+        let frame = u32::try_from(self.frames.get(bytes, ordinal)?).ok()?;
+        let offset = self.offsets.get(bytes, frame)?;
+        (offset < MAX_OFFSET).then_some(Place { offset, ordinal })
     }
 
-    /// The rank of the object with this ordinal.
-    pub fn rank_of_ordinal(&self, bytes: &[u8], ordinal: u32) -> Option<u32> {
-        (ordinal < self.objects).then_some(())?;
-        let width = rank_width(self.objects);
-        let at = ordinal as usize * width;
-        let mut raw = [0; 4];
-        raw[..width].copy_from_slice(bytes.get(self.order.clone())?.get(at..at + width)?);
-        Some(u32::from_le_bytes(raw)).filter(|&rank| rank < self.objects)
+    fn table(&self, class: u8, brief: bool) -> Option<&Table> {
+        self.tables.iter().find(|table| (table.class, table.brief) == (class, brief))
     }
 
-    /// Ranks of keys with class byte `class`.
-    pub fn class(&self, class: u8) -> Range<u32> {
-        let end = self.fanout.get(usize::from(class)).copied().unwrap_or(0);
-        let start = class.checked_sub(1).and_then(|c| self.fanout.get(usize::from(c))).copied().unwrap_or(0);
-        start..end
-    }
-
-    /// The rank of `key`, by binary search.
+    /// The ordinal of the object with this key, if the key is held.
+    #[inline]
     pub fn find(&self, bytes: &[u8], key: &Key) -> Option<u32> {
-        let rank = self.lower_bound(bytes, key[0], &key[1..]);
-        (self.class(key[0]).contains(&rank) && self.holds(bytes, rank, key)).then_some(rank)
+        let is_key = |ordinal: &u32| {
+            let held = self.number_held(bytes, *ordinal);
+            held.and_then(|held| self.digest(bytes, held)).is_some_and(|digest| digest == &key[1..])
+        };
+        self.table(key[0], false)?.agreeing(bytes, key).find(is_key)
     }
 
-    /// Whether `key` has this rank.
-    pub fn holds(&self, bytes: &[u8], rank: u32, key: &Key) -> bool {
-        self.class(key[0]).contains(&rank) && self.digest(bytes, rank) == Some(&key[1..])
+    /// Ordinals of objects with brief keys that may have this one.
+    pub fn perhaps<'i>(&'i self, bytes: &'i [u8], key: &Key) -> impl Iterator<Item = u32> + 'i {
+        let table = self.table(key[0], true);
+        table.map(|table| table.agreeing(bytes, key)).into_iter().flatten()
     }
 
-    fn digest<'b>(&self, bytes: &'b [u8], rank: u32) -> Option<&'b [u8]> {
-        let at = rank as usize * DIGEST_LEN;
-        bytes.get(self.digests.clone())?.get(at..at + DIGEST_LEN)
-    }
-
-    /// The first rank of the class whose digest is not below `digest` (which may be a prefix).
-    pub fn lower_bound(&self, bytes: &[u8], class: u8, digest: &[u8]) -> u32 {
-        let Range { mut start, mut end } = self.class(class);
-        while start < end {
-            let middle = start + (end - start) / 2;
-            if self.digest(bytes, middle).is_some_and(|found| found < digest) {
-                start = middle + 1;
-            } else {
-                end = middle;
-            }
-        }
-        start
+    /// Ordinals of objects of a class whose digests may begin with the first `width` bits of `prefix`, ascending by key;
+    /// `brief` chooses those with brief keys or those whose keys are held.
+    pub fn beginning<'i>(
+        &'i self,
+        bytes: &'i [u8],
+        (class, brief): (u8, bool),
+        prefix: &[u8],
+        width: u32,
+    ) -> impl Iterator<Item = u32> + 'i {
+        let mut first = [0; KEY_LEN];
+        first[1..].iter_mut().zip(prefix).for_each(|(to, from)| *to = *from);
+        let wanted = table::brief_of(&first);
+        let table = self.table(class, brief);
+        table.map(|table| table.beginning(bytes, wanted, width.min(BRIEF_BITS))).into_iter().flatten()
     }
 
     /// The foreign key with this number, read from the pack.
@@ -321,36 +300,22 @@ impl Index {
     pub fn dictionaries(&self) -> &[u64] {
         &self.dictionaries
     }
-}
 
-/// Where the sections of an index file lie.
-struct Layout {
-    digests: Range<usize>,
-    places: Range<usize>,
-    order: Range<usize>,
-    lists: Range<usize>,
-    prefixes: Range<usize>,
-}
-
-impl Layout {
-    fn new(objects: u32, segments: u32, dictionaries: u32, prefixes: u64, file: u64) -> Result<Layout> {
-        let mut at = (HEADER_LEN + FANOUT_LEN) as u64;
-        let mut section = |len: u64| {
-            let start = at;
-            at = at.saturating_add(len);
-            start as usize..at as usize
-        };
-        let n = u64::from(objects);
-        let digests = section(n * DIGEST_LEN as u64);
-        let places = section(n * PLACE_LEN as u64);
-        let order = section(n * rank_width(objects) as u64);
-        let lists = section(
-            u64::from(segments) * SEGMENT_LEN as u64 + u64::from(dictionaries) * DICTIONARY_LEN as u64,
-        );
-        let prefixes = section(prefixes);
-        if at != file {
-            return Err(FormatError::Mismatch { what: "index length", expected: at, found: file });
-        }
-        Ok(Layout { digests, places, order, lists, prefixes })
+    /// Bytes of each part, and what it holds.
+    pub fn sizes(&self) -> [(&'static str, u64); PARTS] {
+        let names = ["lists", "which keys", "classes", "digests", "frames", "offsets", "tables"];
+        std::array::from_fn(|part| (names[part], self.parts[part].len() as u64))
     }
+}
+
+/// Reads the lengths of the parts: where each lies.
+fn read_parts(reader: &mut Reader<'_>) -> Result<[Range<usize>; PARTS]> {
+    let mut at = HEADER_LEN;
+    let mut parts = [const { 0..0 }; PARTS];
+    for part in &mut parts {
+        let len = u64::from_le_bytes(reader.array("index header")?);
+        let end = usize::try_from(len).ok().and_then(|len| at.checked_add(len)).unwrap_or(usize::MAX);
+        (*part, at) = (at..end, end);
+    }
+    Ok(parts)
 }

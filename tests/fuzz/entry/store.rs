@@ -74,19 +74,23 @@ fn layouts(found: &Frame<'_>) {
 
 /// Bytes as the index of a pack; its header's check is put right.
 pub(crate) fn pack_index(data: &[u8]) {
-    const CHECK_AT: usize = 68;
+    const CHECK_AT: usize = 124;
     let mut bytes = data[..data.len().min(MOST)].to_vec();
     if bytes.len() >= CHECK_AT + 4 {
         let check = frame::check_of(&[&bytes[..CHECK_AT]]);
         bytes[CHECK_AT..CHECK_AT + 4].copy_from_slice(&check.to_le_bytes());
     }
     let Ok(index) = Index::open(&bytes) else { return };
-    assert!(u64::from(index.objects) <= bytes.len() as u64);
-    for rank in 0..index.objects {
-        let Some(key) = index.key(&bytes, rank) else { continue };
-        let _ = (index.place(&bytes, rank), index.rank_of_ordinal(&bytes, rank));
-        assert!(index.find(&bytes, &key).is_none_or(|rank| index.holds(&bytes, rank, &key)));
-        let _ = index.lower_bound(&bytes, key[0], &key[1..4]);
+    assert!(u64::from(index.objects) <= 4 * bytes.len() as u64);
+    for ordinal in 0..index.objects {
+        let _ = (index.place(&bytes, ordinal), index.is_brief(&bytes, ordinal));
+        let Some(key) = index.key(&bytes, ordinal) else { continue };
+        let found = index.find(&bytes, &key).and_then(|found| index.key(&bytes, found));
+        assert!(found.is_none_or(|found| found[1..] == key[1..]));
+        let _ = (
+            index.perhaps(&bytes, &key).count(),
+            index.beginning(&bytes, (key[0], true), &key[1..4], 20).count(),
+        );
     }
     let _ = (index.foreign_key(&bytes, 0), index.dictionaries().len(), index.verify_all(&bytes));
     // Beside a pack that it was not made for.

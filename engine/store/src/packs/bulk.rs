@@ -38,7 +38,7 @@ impl Bulk {
         let mut placed = Vec::with_capacity(ids.len());
         for id in ids {
             let key = id.as_bytes();
-            let found = set.packs.iter().zip(0u32..).find_map(|(pack, n)| Some((n, pack.find(key)?)));
+            let found = set.packs.iter().zip(0u32..).find_map(|(pack, n)| Some((n, pack.guess(key)?)));
             if found.is_none() {
                 // Told as it is told everywhere, and read from where it may have been moved to.
                 store.read(id)?;
@@ -46,7 +46,7 @@ impl Bulk {
             placed.push(Placed { id: *id, at: found });
         }
         placed.sort_unstable_by_key(|object| {
-            (object.at.map(|(pack, place)| (pack, place.offset, place.slot)), object.id)
+            (object.at.map(|(pack, place)| (pack, place.offset, place.ordinal)), object.id)
         });
         placed.dedup_by_key(|object| object.id);
         Ok(Bulk { store: store.clone(), set, placed })
@@ -242,7 +242,7 @@ impl Kept {
                     self.keep((pack.token, place.offset), &piece);
                     break piece;
                 }
-                (Kind::Group, _) => break Arc::new(decode::member(pack, &frame, place.slot)?),
+                (Kind::Group, _) => break Arc::new(decode::member(pack, &frame, place.ordinal)?),
                 (Kind::Large { .. }, _) if chain.is_empty() => {
                     return large(pack, &frame).map(Decoded::Bytes);
                 }

@@ -5,6 +5,7 @@
 
 use super::pack::Pack;
 use super::set::PackSet;
+use gemel_object::{EnvelopeHeader, Gid, Limits};
 use gemel_packfmt::codec::{self, Aid};
 use gemel_packfmt::frame::{Frame, Kind, MAX_DEPTH, Method};
 use gemel_packfmt::group::Group;
@@ -13,7 +14,7 @@ use gemel_packfmt::refcode::{Codes, KeyOp, RefCode, take_op};
 use gemel_packfmt::varint::Reader;
 use gemel_packfmt::{FormatError, KEY_LEN, Key, cut, delta, large};
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// An object before its keys are spliced in.
 #[derive(Clone, Debug)]
@@ -129,7 +130,7 @@ pub(crate) fn object<'p>(set: &'p PackSet, pack: &'p Pack, place: Place) -> Resu
                 (pack, place) = base_of(set, pack, base)?;
             }
             (Kind::Raw { .. } | Kind::Cut { .. }, _) => break single(pack, &frame)?,
-            (Kind::Group, _) => break member(pack, &frame, place.slot)?,
+            (Kind::Group, _) => break member(pack, &frame, place.ordinal)?,
             (Kind::Large { .. }, _) if chain.is_empty() => return chunks(pack, &frame),
             _ => return Err(FormatError::Unknown { what: "object frame", found: frame.offset }),
         }
@@ -156,9 +157,7 @@ pub(super) fn base_of<'p>(
 ) -> Result<(&'p Pack, Place), FormatError> {
     let missing = || FormatError::Unknown { what: "base of a delta", found: u64::from(number_of(base)) };
     match base {
-        RefCode::Local(ordinal) => {
-            pack.by_ordinal(ordinal).map(|(_, place)| (pack, place)).ok_or_else(missing)
-        }
+        RefCode::Local(ordinal) => pack.place_of(ordinal).map(|place| (pack, place)).ok_or_else(missing),
         RefCode::Foreign(_) => {
             let key = pack.key_of(base).ok_or_else(missing)?;
             set.locate(&key).ok_or_else(missing)
@@ -188,25 +187,32 @@ pub(super) fn single(pack: &Pack, frame: &Frame<'_>) -> Result<Piece, FormatErro
         }
         _ => plain(frame, payload, Aid::Alone)?,
     };
-    let keys = codes.map(|(ordinal, codes)| read_keys(pack, ordinal, codes, &form)).transpose()?;
+    let keys = codes.map(|(ordinal, codes)| read_keys(pack, ordinal, codes, &form, 0)).transpose()?;
     Ok(Piece { form, keys })
 }
 
-fn read_keys(pack: &Pack, ordinal: u32, codes: &[u8], form: &[u8]) -> Result<Vec<Key>, FormatError> {
+/// `made` counts the keys that are being made.
+fn read_keys(
+    pack: &Pack,
+    ordinal: u32,
+    codes: &[u8],
+    form: &[u8],
+    made: u8,
+) -> Result<Vec<Key>, FormatError> {
     let count = cut::key_count(form)?;
     let mut reader = Reader::new(codes);
     let mut state = Codes::of(ordinal);
     let mut keys = Vec::with_capacity(count.min(codes.len()));
     for _ in 0..count {
-        keys.push(key_of(pack, state.take(&mut reader)?)?);
+        keys.push(key_of(pack, state.take(&mut reader)?, made)?);
     }
     Ok(keys)
 }
 
-fn key_of(pack: &Pack, code: RefCode) -> Result<Key, FormatError> {
+fn key_of(pack: &Pack, code: RefCode, made: u8) -> Result<Key, FormatError> {
     let unknown = || FormatError::Unknown { what: "reference code", found: u64::from(number_of(code)) };
     // While an index is made again some are not known yet.
-    pack.key_of(code).filter(|key| *key != [0; KEY_LEN]).ok_or_else(unknown)
+    pack.key_at(code, made).filter(|key| *key != [0; KEY_LEN]).ok_or_else(unknown)
 }
 
 pub(super) fn apply(pack: &Pack, frame: &Frame<'_>, base: &Piece) -> Result<Piece, FormatError> {
@@ -244,7 +250,7 @@ fn apply_ops(pack: &Pack, ordinal: u32, base: &[Key], ops: &[u8]) -> Result<Vec<
             KeyOp::Skip(n) => at = at.saturating_add(span(at, n)?.len()),
             KeyOp::New(n) => {
                 for _ in 0..n {
-                    keys.push(key_of(pack, state.take(&mut reader)?)?);
+                    keys.push(key_of(pack, state.take(&mut reader)?, 0)?);
                 }
             }
         }
@@ -263,26 +269,85 @@ pub(super) fn chunks<'p>(pack: &'p Pack, frame: &Frame<'p>) -> Result<Found<'p>,
     Ok(Found::Chunks(chunks, frame.plain_len))
 }
 
-pub(super) fn member(pack: &Pack, frame: &Frame<'_>, slot: u16) -> Result<Piece, FormatError> {
-    let group = group_at(pack, frame)?;
-    let unknown = FormatError::Unknown { what: "group slot", found: u64::from(slot) };
-    let (ordinal, codes, form) = group.member(usize::from(slot)).ok_or(unknown)?;
-    let keys = read_keys(pack, ordinal, codes, form)?;
-    Ok(Piece { form: form.to_vec(), keys: Some(keys) })
+pub(super) fn member(pack: &Pack, frame: &Frame<'_>, ordinal: u32) -> Result<Piece, FormatError> {
+    let open = group_at(pack, frame)?;
+    let slot = open.slot(ordinal)?;
+    open.piece(pack, slot, 0)
+}
+
+/// The key of the member of a group at `place`, made from its bytes. `made` counts the keys that are being made, this
+/// one included; `is_known` is asked about a key that was not made before.
+///
+/// # Errors
+/// Those of reading the group and its member; `Unknown` when the key is not known.
+pub(crate) fn made_key(
+    pack: &Pack,
+    place: Place,
+    made: u8,
+    is_known: impl FnOnce(&Key) -> bool,
+) -> Result<Key, FormatError> {
+    let frame = pack.frame(place.offset)?;
+    let open = match frame.kind {
+        Kind::Group => group_at(pack, &frame)?,
+        _ => return Err(FormatError::Unknown { what: "group", found: place.offset }),
+    };
+    let slot = open.slot(place.ordinal)?;
+    let kept = open.keys.get(slot).and_then(OnceLock::get);
+    if let Some(key) = kept {
+        return Ok(*key);
+    }
+    let key = *identity_of(&open.piece(pack, slot, made)?.envelope()?, place)?.as_bytes();
+    if !is_known(&key) {
+        return Err(FormatError::Unknown { what: "key of a member", found: u64::from(place.ordinal) });
+    }
+    open.keys.get(slot).map(|kept| kept.get_or_init(|| key));
+    Ok(key)
+}
+
+/// The identity of an envelope, or of the beginning of one whose hash is not asked for.
+///
+/// # Errors
+/// `Cut` when it is none.
+pub(crate) fn identity_of(envelope: &[u8], place: Place) -> Result<Gid, FormatError> {
+    let header = EnvelopeHeader::read(envelope, &Limits::DEFAULT)
+        .map_err(|_| FormatError::Cut { what: "envelope", offset: place.offset })?;
+    Ok(Gid::of_envelope(header.family(), envelope))
+}
+
+/// A group inflated, and the keys of its members that were made.
+#[derive(Debug)]
+pub(crate) struct OpenGroup {
+    pub(crate) group: Group,
+    keys: Vec<OnceLock<Key>>,
+}
+
+impl OpenGroup {
+    fn slot(&self, ordinal: u32) -> Result<usize, FormatError> {
+        let unknown = FormatError::Unknown { what: "member of a group", found: u64::from(ordinal) };
+        self.group.slot_of(ordinal).ok_or(unknown)
+    }
+
+    fn piece(&self, pack: &Pack, slot: usize, made: u8) -> Result<Piece, FormatError> {
+        let unknown = FormatError::Unknown { what: "group slot", found: slot as u64 };
+        let (ordinal, codes, form) = self.group.member(slot).ok_or(unknown)?;
+        let keys = read_keys(pack, ordinal, codes, form, made)?;
+        Ok(Piece { form: form.to_vec(), keys: Some(keys) })
+    }
 }
 
 /// Groups kept inflated per thread: neighbours are read one after the other.
 const KEPT_GROUPS: usize = 8;
 
 thread_local! {
-    static GROUPS: RefCell<Vec<(u64, u64, Arc<Group>)>> = const { RefCell::new(Vec::new()) };
+    static GROUPS: RefCell<Vec<(u64, u64, Arc<OpenGroup>)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The group in a frame, from this thread's cache if it was read lately.
+/// The group in a frame, from this thread's cache if it was read lately. Its check is verified, so that what its members
+/// hash to is believed.
 ///
 /// # Errors
-/// Those of inflating and of [`Group::parse`].
-pub(crate) fn group_at(pack: &Pack, frame: &Frame<'_>) -> Result<Arc<Group>, FormatError> {
+/// `Checksum`, those of inflating and of [`Group::parse`].
+pub(crate) fn group_at(pack: &Pack, frame: &Frame<'_>) -> Result<Arc<OpenGroup>, FormatError> {
     let key = (pack.token, frame.offset);
     let kept = GROUPS.with_borrow_mut(|groups| {
         let at = groups.iter().position(|(token, offset, _)| (*token, *offset) == key)?;
@@ -294,7 +359,9 @@ pub(crate) fn group_at(pack: &Pack, frame: &Frame<'_>) -> Result<Arc<Group>, For
     if let Some(group) = kept {
         return Ok(group);
     }
-    let group = Arc::new(Group::parse(&plain(frame, frame.payload, Aid::Alone)?)?);
+    let group = Group::parse(&control_plain(frame)?)?;
+    let keys = (0..group.len()).map(|_| OnceLock::new()).collect();
+    let group = Arc::new(OpenGroup { group, keys });
     GROUPS.with_borrow_mut(|groups| {
         if groups.len() >= KEPT_GROUPS {
             groups.remove(0);

@@ -1,5 +1,6 @@
 //! Packs on disk: finding, reading, writing and verifying objects (docs/STORAGE.md, "Packs").
 
+mod brief;
 mod bulk;
 mod claim;
 mod decode;

@@ -1,77 +1,41 @@
 //! One pack, opened: a mapped part that an index covers, and the batches behind it.
 
+use super::brief::{MAX_BRIEF, Members};
+use super::decode;
 use super::tail::{Tail, TornTail};
 use crate::vfs::{FileBytes, Vfs};
 use crate::{Result, StoreError};
 use gemel_packfmt::codec::Dictionary;
 use gemel_packfmt::frame::{self, Frame, HEADER_LEN};
-use gemel_packfmt::index::{self, Index, IndexBuilder, Place, Prefixes};
+use gemel_packfmt::index::{self, Index, IndexBuilder, Place};
 use gemel_packfmt::refcode::RefCode;
-use gemel_packfmt::{FormatError, Key};
+use gemel_packfmt::{FormatError, KEY_LEN, Key};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Lookups by binary search before the fst is verified and opened: a small command never pays for it.
-const FST_AFTER: u32 = 64;
 /// Longest part of a pack behind its index that is read into memory. It is read, not mapped, since the session at
 /// work may take it back; a longer one means that the index is lost, and no session appends to such a pack.
 const MAX_READ_BYTES: u64 = 64 << 20;
-
-/// The fst section of a mapped index.
-struct PrefixBytes {
-    file: FileBytes,
-    start: usize,
-    end: usize,
-}
-
-impl AsRef<[u8]> for PrefixBytes {
-    fn as_ref(&self) -> &[u8] {
-        self.file.get(self.start..self.end).unwrap_or_default()
-    }
-}
 
 /// An index beside the bytes it describes.
 pub(crate) struct OpenIndex {
     pub(crate) index: Index,
     pub(crate) bytes: FileBytes,
-    prefixes: OnceLock<Option<Prefixes<PrefixBytes>>>,
-    lookups: AtomicU32,
     /// Whether every section verifies, once that was looked at.
     verified: OnceLock<bool>,
 }
 
 impl OpenIndex {
     fn new(bytes: FileBytes) -> Result<OpenIndex, FormatError> {
-        let index = Index::open(&bytes)?;
-        Ok(OpenIndex {
-            index,
-            bytes,
-            prefixes: OnceLock::new(),
-            lookups: AtomicU32::new(0),
-            verified: OnceLock::new(),
-        })
+        Ok(OpenIndex { index: Index::open(&bytes)?, bytes, verified: OnceLock::new() })
     }
 
-    fn find(&self, key: &Key) -> Option<u32> {
-        if self.index.class(key[0]).is_empty() {
-            return None;
-        }
-        if self.prefixes.get().is_none() && self.lookups.fetch_add(1, Ordering::Relaxed) < FST_AFTER {
-            return self.index.find(&self.bytes, key);
-        }
-        match self.prefixes.get_or_init(|| self.open_prefixes()) {
-            Some(prefixes) => prefixes.find(key).filter(|&rank| self.index.holds(&self.bytes, rank, key)),
-            // A damaged fst costs time, not answers; fsck reports it.
-            None => self.index.find(&self.bytes, key),
-        }
-    }
-
-    fn open_prefixes(&self) -> Option<Prefixes<PrefixBytes>> {
-        let range = self.index.prefix_range();
-        let data = PrefixBytes { file: self.bytes.clone(), start: range.start, end: range.end };
-        Prefixes::open(&self.index, &self.bytes, data).ok()
+    /// Places of objects with brief keys that may be this one.
+    fn perhaps(&self, key: &Key) -> impl Iterator<Item = Place> + '_ {
+        let ordinals = self.index.perhaps(&self.bytes, key);
+        ordinals.filter_map(|ordinal| self.index.place(&self.bytes, ordinal))
     }
 }
 
@@ -205,31 +169,71 @@ impl Pack {
         indexed.iter().chain(&self.tail.dictionaries).copied().collect()
     }
 
-    /// Where `key` is stored.
+    /// Where `key` is stored. A brief key is made to be compared.
     pub(crate) fn find(&self, key: &Key) -> Option<Place> {
-        let indexed = self.index.as_ref().and_then(|open| open.index.place(&open.bytes, open.find(key)?));
+        let is_key = |place: &Place| self.made_key(*place, 0).as_ref() == Some(key);
+        let indexed = self
+            .index
+            .as_ref()
+            .and_then(|open| self.held(open, key).or_else(|| open.perhaps(key).find(is_key)));
         indexed.or_else(|| self.tail.find(key))
     }
 
-    /// Key and place of an ordinal.
+    /// Where `key` is probably stored, for who hashes what is found there; `None` when it is not stored.
+    pub(crate) fn guess(&self, key: &Key) -> Option<Place> {
+        let indexed = self.index.as_ref().and_then(|open| {
+            let mut perhaps = open.perhaps(key);
+            match (self.held(open, key), perhaps.next(), perhaps.next()) {
+                (None, one, None) => one,
+                _ => self.find(key),
+            }
+        });
+        indexed.or_else(|| self.tail.find(key))
+    }
+
+    /// Every place at which `key` may be stored, and whether the index is sure of it.
+    pub(crate) fn candidates(&self, key: &Key) -> Vec<(Place, bool)> {
+        let open = self.index.as_ref();
+        let sure = open.and_then(|open| self.held(open, key)).or_else(|| self.tail.find(key));
+        let perhaps = open.into_iter().flat_map(|open| open.perhaps(key));
+        sure.map(|place| (place, true)).into_iter().chain(perhaps.map(|place| (place, false))).collect()
+    }
+
+    fn held(&self, open: &OpenIndex, key: &Key) -> Option<Place> {
+        open.index.place(&open.bytes, open.index.find(&open.bytes, key)?)
+    }
+
+    /// Key and place of an ordinal; `None` also for an object whose key is brief and cannot be made.
     pub(crate) fn by_ordinal(&self, ordinal: u32) -> Option<(Key, Place)> {
         if ordinal >= self.tail.first_ordinal {
             return self.tail.by_ordinal(ordinal).copied();
         }
-        let open = self.index.as_ref()?;
-        let rank = open.index.rank_of_ordinal(&open.bytes, ordinal)?;
-        Some((open.index.key(&open.bytes, rank)?, open.index.place(&open.bytes, rank)?))
+        Some((self.key_of(RefCode::Local(ordinal))?, self.place_of(ordinal)?))
+    }
+
+    /// The place of an ordinal.
+    pub(crate) fn place_of(&self, ordinal: u32) -> Option<Place> {
+        if ordinal >= self.tail.first_ordinal {
+            return self.tail.by_ordinal(ordinal).map(|(_, place)| *place);
+        }
+        self.index.as_ref().and_then(|open| open.index.place(&open.bytes, ordinal))
     }
 
     /// The key a reference code stands for.
     pub(crate) fn key_of(&self, code: RefCode) -> Option<Key> {
+        self.key_at(code, 0)
+    }
+
+    /// As [`Pack::key_of`], while `made` other keys are being made: a damaged index must not lead in circles.
+    pub(crate) fn key_at(&self, code: RefCode, made: u8) -> Option<Key> {
         match code {
             RefCode::Local(ordinal) if ordinal >= self.tail.first_ordinal => {
                 self.tail.by_ordinal(ordinal).map(|(key, _)| *key)
             }
             RefCode::Local(ordinal) => {
                 let open = self.index.as_ref()?;
-                open.index.key(&open.bytes, open.index.rank_of_ordinal(&open.bytes, ordinal)?)
+                let held = open.index.key(&open.bytes, ordinal);
+                held.or_else(|| self.made_key(open.index.place(&open.bytes, ordinal)?, made))
             }
             RefCode::Foreign(number) => {
                 let indexed = self
@@ -240,6 +244,13 @@ impl Pack {
                 indexed.or_else(|| self.tail.foreign_key(number))
             }
         }
+    }
+
+    /// The brief key of the object at a place, made from its bytes; the index must agree.
+    fn made_key(&self, place: Place, made: u8) -> Option<Key> {
+        let open = self.index.as_ref()?;
+        let agrees = |key: &Key| open.index.perhaps(&open.bytes, key).any(|ordinal| ordinal == place.ordinal);
+        (made < MAX_BRIEF).then(|| decode::made_key(self, place, made + 1, agrees).ok()).flatten()
     }
 
     /// The frame at an offset. Unchecked.
@@ -267,7 +278,7 @@ impl Pack {
         }
         let unknown = FormatError::Unknown { what: "dictionary number", found: u64::from(number) };
         let offset = *self.dictionary_offsets().get(number as usize).ok_or(unknown.clone())?;
-        let bytes = super::decode::control_plain(&self.frame(offset)?)?;
+        let bytes = decode::control_plain(&self.frame(offset)?)?;
         let dictionary = Arc::new(Dictionary::for_reading(bytes).ok_or(unknown)?);
         known.insert(number, dictionary.clone());
         Ok(dictionary)
@@ -295,14 +306,26 @@ impl Pack {
 
     /// Everything an index over the whole pack says.
     pub(crate) fn index_content(&self) -> IndexBuilder {
+        let mut content = self.index_lists();
+        content.brief = Members::of(self).brief(&content.objects);
+        content
+    }
+
+    /// As [`Pack::index_content`], without which keys are brief.
+    pub(crate) fn index_lists(&self) -> IndexBuilder {
         let open = self.index.as_ref().map(|open| &open.index);
         let mut foreign = open.map_or(&[][..], |index| index.foreign_runs()).to_vec();
         foreign.extend_from_slice(&self.tail.foreign);
+        let object = |ordinal| {
+            let key = self.key_of(RefCode::Local(ordinal)).unwrap_or([0; KEY_LEN]);
+            (key, self.place_of(ordinal).unwrap_or_default())
+        };
         IndexBuilder {
             pack: self.number,
             covered: self.end(),
             ending: self.ending(),
-            objects: self.keys().collect(),
+            objects: (0..self.objects()).map(object).collect(),
+            brief: Vec::new(),
             foreign,
             dictionaries: self.dictionary_offsets(),
         }
@@ -363,7 +386,8 @@ fn read_index(vfs: &dyn Vfs, path: &Path, number: u64) -> Result<Option<OpenInde
     match OpenIndex::new(bytes) {
         Ok(open) if open.index.pack == number => Ok(Some(open)),
         Ok(open) => Err(damage(format!("index of pack {} beside pack {number}", open.index.pack))),
-        Err(FormatError::Version { found, supported, .. }) => {
+        // One of an older build is made anew from its pack.
+        Err(FormatError::Version { found, supported, .. }) if found > supported => {
             Err(StoreError::UnknownVersion { path: path.into(), found, supported })
         }
         Err(error) => Err(damage(error.to_string())),

@@ -10,6 +10,7 @@
 //! 8. A new pack is renamed into place.
 //! 9. The directory is synced: for a new pack, the commit point.
 
+use super::brief::Members;
 use super::effort::{TAIL_BYTES, TAIL_OBJECTS, TAIL_SHARE};
 use super::pack::index_path;
 use super::session::Session;
@@ -85,13 +86,17 @@ fn tail_has_grown(session: &Session) -> bool {
 
 /// What the index over the pack says once the batch is in it.
 fn index_content(session: &Session) -> IndexBuilder {
-    let mut content = session.claim.pack.as_ref().map(|pack| pack.index_content()).unwrap_or_default();
+    let pack = session.claim.pack.as_ref();
+    let (mut content, mut members) =
+        pack.map(|pack| (pack.index_lists(), Members::of(pack))).unwrap_or_default();
     content.pack = session.claim.number;
     content.covered = session.end();
     content.ending = session.ending;
     content.objects.extend_from_slice(&session.objects);
     content.foreign.extend_from_slice(&session.foreign_runs);
     content.dictionaries.extend_from_slice(&session.dictionaries);
+    members.append(&session.members);
+    content.brief = members.brief(&content.objects);
     content
 }
 

@@ -1,6 +1,6 @@
 //! Keys of a pack whose index is gone: every object is decoded and hashed.
 
-use super::decode::{self, Found, chunk_plain, group_at};
+use super::decode::{self, Found, chunk_plain, group_at, identity_of};
 use super::pack::Pack;
 use super::set::PackSet;
 use gemel_object::{EnvelopeHeader, Gid, Limits};
@@ -66,14 +66,13 @@ fn places(pack: &Pack) -> Vec<(u32, Place)> {
         at = frame.end;
         match frame.kind {
             Kind::Raw { ordinal } | Kind::Cut { ordinal } | Kind::Large { ordinal } => {
-                places.push((ordinal, Place { offset: frame.offset, slot: 0 }));
+                places.push((ordinal, Place { offset: frame.offset, ordinal }));
             }
             Kind::Group => {
-                let Ok(group) = group_at(pack, &frame) else { continue };
-                for slot in 0..group.len() {
-                    let ordinal = group.member(slot).map_or(0, |member| member.0);
-                    places.push((ordinal, Place { offset: frame.offset, slot: slot as u16 }));
-                }
+                let Ok(open) = group_at(pack, &frame) else { continue };
+                let members = (0..open.group.len()).filter_map(|slot| open.group.member(slot));
+                places
+                    .extend(members.map(|(ordinal, ..)| (ordinal, Place { offset: frame.offset, ordinal })));
             }
             _ => {}
         }
@@ -96,11 +95,7 @@ fn key_at(pack: &Pack, place: Place) -> Option<Key> {
 pub(crate) fn identity(set: &PackSet, pack: &Pack, place: Place) -> Result<Gid, FormatError> {
     let no_envelope = |_| FormatError::Cut { what: "envelope", offset: place.offset };
     match decode::object(set, pack, place)? {
-        Found::Whole(piece) => {
-            let bytes = piece.envelope()?;
-            let header = EnvelopeHeader::read(&bytes, &Limits::DEFAULT).map_err(no_envelope)?;
-            Ok(Gid::of_envelope(header.family(), &bytes))
-        }
+        Found::Whole(piece) => identity_of(&piece.envelope()?, place),
         Found::Chunks(chunks, _) => {
             let mut hasher = blake3::Hasher::new();
             let mut family = None;

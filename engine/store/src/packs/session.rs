@@ -1,5 +1,6 @@
 //! The serial part of a writer session: ordinals, reference codes, groups and the buffer of frames.
 
+use super::brief::Members;
 use super::claim::Claim;
 use super::effort::{BUFFER_BYTES, METADATA_LEVEL, WRITEBACK_BYTES};
 use super::hasher::KeyMap;
@@ -43,6 +44,8 @@ pub(crate) struct Session {
     pub(crate) dictionaries: Vec<u64>,
     pub(crate) dictionary_count: u32,
     groups: Vec<GroupBuilder>,
+    /// Members of the groups that were written.
+    pub(crate) members: Members,
     pub(crate) sum: FrameSum,
     /// Whether an object of this batch stands on a base in another pack.
     pub(crate) foreign_bases: bool,
@@ -78,6 +81,7 @@ impl Session {
             dictionaries: Vec::new(),
             dictionary_count: pack.map_or(0, |pack| pack.dictionary_offsets().len() as u32),
             groups: vec![GroupBuilder::default(); GROUPS],
+            members: Members::default(),
             sum: FrameSum::default(),
             foreign_bases: false,
             report: WriteReport::default(),
@@ -205,13 +209,13 @@ impl Session {
         {
             *own = depth;
         }
-        self.set_place(ordinal, Place { offset, slot: 0 });
+        self.set_place(ordinal, offset);
         Ok(())
     }
 
-    fn set_place(&mut self, ordinal: u32, place: Place) {
-        if let Some(entry) = self.objects.get_mut((ordinal - self.first_ordinal) as usize) {
-            entry.1 = place;
+    fn set_place(&mut self, ordinal: u32, offset: u64) {
+        if let Some((_, place)) = self.objects.get_mut((ordinal - self.first_ordinal) as usize) {
+            *place = Place { offset, ordinal };
         }
     }
 
@@ -309,9 +313,8 @@ impl Session {
     pub(crate) fn put_group(&mut self, group: &PackedGroup) -> Result<()> {
         let method = if group.deflated { Method::Deflated } else { Method::Stored };
         let offset = self.put_frame(Kind::Group, method, group.plain_len, &[&group.payload])?;
-        for (slot, &ordinal) in (0..).zip(&group.ordinals) {
-            self.set_place(ordinal, Place { offset, slot });
-        }
+        group.members.ordinals().for_each(|ordinal| self.set_place(ordinal, offset));
+        self.members.append(&group.members);
         Ok(())
     }
 
@@ -358,7 +361,7 @@ pub(crate) struct PackedGroup {
     payload: Vec<u8>,
     deflated: bool,
     plain_len: u64,
-    ordinals: Vec<u32>,
+    members: Members,
 }
 
 impl PackedGroup {
@@ -371,7 +374,9 @@ impl PackedGroup {
         if !deflated {
             payload = plain;
         }
-        PackedGroup { payload, deflated, plain_len, ordinals: group.ordinals().collect() }
+        let mut members = Members::default();
+        group.members().for_each(|(ordinal, codes)| members.note(ordinal, codes));
+        PackedGroup { payload, deflated, plain_len, members }
     }
 }
 

@@ -7,7 +7,9 @@ use crate::{Result, StoreError};
 use gemel_object::{EnvelopeHeader, Family, Gid, Limits};
 use gemel_packfmt::frame::Frame;
 use gemel_packfmt::index::Place;
+use gemel_packfmt::refcode::RefCode;
 use gemel_packfmt::{FormatError, Key};
+use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -122,6 +124,22 @@ impl PackSet {
         self.packs.iter().find_map(|pack| pack.find(key).map(|place| (pack.as_ref(), place)))
     }
 
+    /// The first of some objects that is not stored, or only behind what is known to be durable. They are looked at in the
+    /// order in which they lie, so that each group is inflated once.
+    pub(crate) fn first_not_settled(&self, ids: &[Gid], settled: &BTreeMap<u64, u64>) -> Option<Gid> {
+        let probably = |key: &Key| {
+            self.packs.iter().find_map(|pack| pack.guess(key).map(|place| (pack.number, place.offset)))
+        };
+        let mut placed: Vec<_> =
+            ids.iter().enumerate().map(|(at, id)| (probably(id.as_bytes()), at, id)).collect();
+        placed.sort_unstable();
+        let is_settled =
+            |id: &Gid| self.packs.iter().any(|pack| pack.find_settled(id.as_bytes(), settled).is_some());
+        let absent =
+            placed.par_chunks(1024).flat_map_iter(|part| part.iter().filter(|(_, _, id)| !is_settled(id)));
+        absent.min_by_key(|(_, at, _)| *at).map(|(_, _, id)| **id)
+    }
+
     /// The decoded piece of an object that may serve as a base: durable, whole in one frame, undamaged; and how many
     /// bases it stands on itself.
     pub(crate) fn base(&self, id: &Gid, settled: &BTreeMap<u64, u64>) -> Option<(Piece, u8)> {
@@ -150,18 +168,18 @@ impl PackSet {
     /// `NotFound`, `CorruptObject`, `CorruptFile`.
     pub(crate) fn read(&self, id: &Gid) -> Result<Vec<u8>> {
         let mut damage = None;
-        for (pack, place) in self.copies(id) {
-            match self.read_at(id, pack, place) {
-                Ok(bytes) => return Ok(bytes),
-                Err(error) => damage = damage.or(Some(error)),
+        for pack in &self.packs {
+            for (place, sure) in pack.candidates(id.as_bytes()) {
+                match self.decode_at(id, pack, place) {
+                    Ok(bytes) if hash(id, &bytes) => return Ok(bytes),
+                    Ok(_) if sure => damage = damage.or_else(|| Some(other_identity(id, pack, place))),
+                    // Another one that begins alike.
+                    Ok(_) => {}
+                    Err(error) => damage = damage.or(Some(error)),
+                }
             }
         }
         Err(damage.unwrap_or_else(|| self.absent(id)))
-    }
-
-    fn copies(&self, id: &Gid) -> impl Iterator<Item = (&Pack, Place)> + '_ {
-        let key = *id.as_bytes();
-        self.packs.iter().filter_map(move |pack| pack.find(&key).map(|place| (pack.as_ref(), place)))
     }
 
     /// The error for an object no readable pack holds.
@@ -181,9 +199,15 @@ impl PackSet {
     /// # Errors
     /// `CorruptObject`.
     pub(crate) fn read_at(&self, id: &Gid, pack: &Pack, place: Place) -> Result<Vec<u8>> {
+        let bytes = self.decode_at(id, pack, place)?;
+        if hash(id, &bytes) { Ok(bytes) } else { Err(other_identity(id, pack, place)) }
+    }
+
+    /// What lies at `place`, which should be the object.
+    fn decode_at(&self, id: &Gid, pack: &Pack, place: Place) -> Result<Vec<u8>> {
         let damage = |detail: String| corrupt(id, pack, place, detail);
-        let bytes = match decode::object(self, pack, place).map_err(|e| damage(e.to_string()))? {
-            Found::Whole(piece) => piece.envelope().map_err(|e| damage(e.to_string()))?,
+        match decode::object(self, pack, place).map_err(|e| damage(e.to_string()))? {
+            Found::Whole(piece) => piece.envelope().map_err(|e| damage(e.to_string())),
             Found::Chunks(chunks, total) => {
                 if total > Limits::DEFAULT.max_object_bytes {
                     return Err(damage(format!("declares {total} bytes")));
@@ -192,10 +216,9 @@ impl PackSet {
                 for chunk in &chunks {
                     bytes.extend_from_slice(&decode::chunk_plain(chunk).map_err(|e| damage(e.to_string()))?);
                 }
-                bytes
+                Ok(bytes)
             }
-        };
-        if hash(id, &bytes) { Ok(bytes) } else { Err(damage("its bytes hash to another identity".into())) }
+        }
     }
 
     /// Length of an object's envelope.
@@ -273,11 +296,12 @@ impl PackSet {
         for pack in &self.packs {
             let fits = |key: &Key| starts_with(&key[1..], &low, odd);
             for family in &families {
-                if let Some(open) = &pack.index {
-                    let end = open.index.class(family.code()).end;
-                    let start = open.index.lower_bound(&open.bytes, family.code(), &low);
-                    let keys = (start..end).map_while(|rank| open.index.key(&open.bytes, rank).filter(fits));
-                    found.extend(keys.take(limit).filter_map(|key| Gid::from_bytes(&key)));
+                for brief in [false, true] {
+                    let Some(open) = &pack.index else { continue };
+                    let class = (family.code(), brief);
+                    let ordinals = open.index.beginning(&open.bytes, class, &low, hex.len() as u32 * 4);
+                    let keys = ordinals.filter_map(|ordinal| pack.key_of(RefCode::Local(ordinal)));
+                    found.extend(keys.filter(fits).take(limit).filter_map(|key| Gid::from_bytes(&key)));
                 }
                 let tail = pack.tail.objects.iter().map(|(key, _)| key);
                 found.extend(tail.filter(|k| k[0] == family.code() && fits(k)).filter_map(Gid::from_bytes));
@@ -320,6 +344,10 @@ fn body_of(envelope: &[u8]) -> Option<&[u8]> {
 /// Whether `bytes` hash to `id`.
 pub(crate) fn hash(id: &Gid, bytes: &[u8]) -> bool {
     Gid::of_envelope(id.family(), bytes) == *id
+}
+
+fn other_identity(id: &Gid, pack: &Pack, place: Place) -> StoreError {
+    corrupt(id, pack, place, "its bytes hash to another identity".to_owned())
 }
 
 fn corrupt(id: &Gid, pack: &Pack, place: Place, detail: String) -> StoreError {

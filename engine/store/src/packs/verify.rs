@@ -243,7 +243,7 @@ fn placed(pack: &Pack, found: &Findings) -> Vec<Placed> {
             ),
         }
     }
-    objects.sort_unstable_by_key(|object| (object.place.offset, object.place.slot));
+    objects.sort_unstable_by_key(|object| (object.place.offset, object.place.ordinal));
     objects
 }
 

@@ -4,7 +4,7 @@
 //! record to the journal and syncs it; when the tail has grown, the next transaction writes tail and edits as a new
 //! table, merged with tables of similar size, and replaces the stack's list. Readers open what the list names and
 //! never lock; writers hold the store's exclusive lock. Everything lies in `.gemel/refdb/`. What an identity names,
-//! and whether it is stored, is not known here: durability (STO-07) is asked through [`Contains`].
+//! and whether it is stored, is not known here: durability (STO-07) is asked through [`Absent`].
 
 mod audit;
 mod codec;
@@ -49,8 +49,9 @@ pub enum RefValue {
     Record(Vec<u8>),
 }
 
-/// Answers whether an object is stored durably. Asked at commit, under the lock, for every identity that is set.
-pub type Contains = Box<dyn Fn(&Gid) -> Result<bool> + Send + Sync>;
+/// Names the first of some objects that is not stored durably. Asked at commit, under the lock, about every identity that
+/// is set.
+pub type Absent = Box<dyn Fn(&[Gid]) -> Result<Option<Gid>> + Send + Sync>;
 
 /// Creates an empty ref database in the store directory `dir` (`.gemel`), which exists. What an interrupted call
 /// left is completed, and a ref database that no transaction has changed is fine. The caller syncs `dir`.
@@ -86,9 +87,9 @@ pub fn begin(
     vfs: &Arc<dyn Vfs>,
     dir: &Path,
     lock: Box<dyn LockGuard>,
-    contains: Contains,
+    absent: Absent,
 ) -> Result<Transaction> {
-    begin_with(vfs, dir, lock, contains, RefOptions::default())
+    begin_with(vfs, dir, lock, absent, RefOptions::default())
 }
 
 /// As [`begin`], with other sizes.
@@ -99,8 +100,8 @@ pub fn begin_with(
     vfs: &Arc<dyn Vfs>,
     dir: &Path,
     lock: Box<dyn LockGuard>,
-    contains: Contains,
+    absent: Absent,
     options: RefOptions,
 ) -> Result<Transaction> {
-    Transaction::new(Files::new(Arc::clone(vfs), dir), lock, contains, options)
+    Transaction::new(Files::new(Arc::clone(vfs), dir), lock, absent, options)
 }

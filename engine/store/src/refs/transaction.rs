@@ -5,7 +5,7 @@ use super::name::{abbreviated, check_name};
 use super::options::RefOptions;
 use super::publish::{append_records, append_to_list, publish_table, size_of};
 use super::record::{Edit, Old, Record};
-use super::{Contains, Files, Refs, namespace};
+use super::{Absent, Files, Refs, namespace};
 use crate::vfs::LockGuard;
 use crate::{Result, StoreError};
 use gemel_object::Gid;
@@ -28,7 +28,7 @@ pub(crate) type Settle = Box<dyn Fn(&Refs) -> Vec<(String, Vec<u8>)> + Send + Sy
 pub struct Transaction {
     files: Files,
     refs: Refs,
-    contains: Contains,
+    absent: Absent,
     settle: Option<Settle>,
     /// Whether the record goes to the list of tables: the first one of a new store, which then needs no journal.
     into_list: bool,
@@ -49,14 +49,14 @@ impl Transaction {
     pub(super) fn new(
         files: Files,
         lock: Box<dyn LockGuard>,
-        contains: Contains,
+        absent: Absent,
         options: RefOptions,
     ) -> Result<Transaction> {
         let refs = Refs::new(files.load()?);
         Ok(Transaction {
             files,
             refs,
-            contains,
+            absent,
             settle: None,
             into_list: false,
             options,
@@ -226,6 +226,7 @@ impl Transaction {
 
     /// Names, families and durability of everything that is set.
     fn check_edits(&self) -> Result<()> {
+        let mut ids = Vec::new();
         for (name, new) in &self.edits {
             check_name(name)?;
             let rule = namespace::rule(name);
@@ -244,27 +245,32 @@ impl Transaction {
                         });
                     }
                 }
-                Stored::Id(_) => self.check_id(name, new)?,
+                // Made from a `Gid` by `set`, so the family is known.
+                Stored::Id(bytes) => ids.extend(Gid::from_bytes(bytes).map(|id| (name, id))),
             }
         }
-        Ok(())
+        for (name, id) in &ids {
+            check_family(name, *id)?;
+        }
+        let all: Vec<Gid> = ids.iter().map(|(_, id)| *id).collect();
+        match (self.absent)(&all)? {
+            None => Ok(()),
+            Some(id) => {
+                let name = ids.iter().find(|(_, other)| *other == id).map_or("", |(name, _)| name);
+                Err(StoreError::DanglingRef { name: abbreviated(name), id })
+            }
+        }
     }
+}
 
-    fn check_id(&self, name: &str, new: &Stored) -> Result<()> {
-        let Stored::Id(bytes) = new else { return Ok(()) };
-        // Made from a `Gid` by `set`, so the family is known.
-        let Some(id) = Gid::from_bytes(bytes) else { return Ok(()) };
-        let rule = namespace::rule(name);
-        if !rule.allows_id(name, &id) {
-            let (name, expected) = (abbreviated(name), rule.expected());
-            return Err(match rule {
-                namespace::Rule::Record => StoreError::RefKind { name, given: "an identity", expected },
-                _ => StoreError::RefFamily { name, id, expected },
-            });
-        }
-        match (self.contains)(&id)? {
-            true => Ok(()),
-            false => Err(StoreError::DanglingRef { name: abbreviated(name), id }),
-        }
+fn check_family(name: &str, id: Gid) -> Result<()> {
+    let rule = namespace::rule(name);
+    if rule.allows_id(name, &id) {
+        return Ok(());
     }
+    let (name, expected) = (abbreviated(name), rule.expected());
+    Err(match rule {
+        namespace::Rule::Record => StoreError::RefKind { name, given: "an identity", expected },
+        _ => StoreError::RefFamily { name, id, expected },
+    })
 }

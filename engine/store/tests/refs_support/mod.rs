@@ -57,7 +57,7 @@ pub(crate) fn begin(disk: &SimDisk, options: RefOptions) -> Result<Transaction> 
         path: dir().into(),
         source,
     })?;
-    refs::begin_with(&disk, dir(), lock, Box::new(|_| Ok(true)), options)
+    refs::begin_with(&disk, dir(), lock, Box::new(|_| Ok(None)), options)
 }
 
 /// One transaction of these edits; `None` removes.
