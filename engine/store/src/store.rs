@@ -266,7 +266,7 @@ impl Store {
     /// # Errors
     /// As [`Store::read`]; `Source` when `out` fails.
     pub fn stream_blob(&self, id: &Gid, out: &mut dyn Write) -> Result<u64> {
-        self.demand(|set| set.locate(id.as_bytes()).map(drop).ok_or(StoreError::NotFound { id: *id }))?;
+        self.demand(|set| set.located(id).map(drop))?;
         let set = self.set()?;
         set.stream_blob(self.inner.vfs.as_ref(), id, out)
     }

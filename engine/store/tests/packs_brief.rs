@@ -75,7 +75,7 @@ fn write(store: &Store, first: u64, count: u64, bulk: bool) -> Objects {
     };
     for n in first..first + count {
         let file = put(blob_envelope(format!("file {n}").as_bytes(), &limits).unwrap(), false);
-        let tree = put(tree_envelope([("a", Mode::File, file)].into_iter(), &limits).unwrap(), false);
+        let tree = put(tree_envelope([("a", Mode::File, file)], &limits).unwrap(), false);
         put(operation("a", file), true);
         let state = NewState { root_tree: Some(tree), ..NewState::default() };
         let state = put(state.encode(&limits).unwrap(), true);

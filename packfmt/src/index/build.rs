@@ -41,7 +41,7 @@ impl IndexBuilder {
     pub fn build(&self) -> Result<Vec<u8>> {
         let objects = number("objects", self.objects.len())?;
         let (heads, tables) = self.tables(objects)?;
-        let (held, whole, classes, digests) = self.keys()?;
+        let (held, [whole, classes, digests]) = self.keys()?;
         let (frames, of_ordinals, offsets) = self.places()?;
         let mut lists = heads.concat();
         for run in &self.foreign {
@@ -84,8 +84,8 @@ impl IndexBuilder {
         Ok((heads, out))
     }
 
-    /// How many keys are held, which, their classes and their digests.
-    fn keys(&self) -> Result<(u32, Vec<u8>, Vec<u8>, Vec<u8>)> {
+    /// How many keys are held; which, their classes and their digests.
+    fn keys(&self) -> Result<(u32, [Vec<u8>; 3])> {
         let (mut whole, mut classes, mut digests) = (Vec::new(), Vec::new(), Vec::new());
         for (word, objects) in self.objects.chunks(WORD_OBJECTS as usize).enumerate() {
             whole.extend_from_slice(&number("keys", classes.len())?.to_le_bytes());
@@ -99,7 +99,7 @@ impl IndexBuilder {
             }
             whole.extend_from_slice(&bits.to_le_bytes());
         }
-        Ok((number("keys", classes.len())?, whole, sequence::build(&classes)?, digests))
+        Ok((number("keys", classes.len())?, [whole, sequence::build(&classes)?, digests]))
     }
 
     /// How many frames hold objects, the number of its frame for each object, and the offsets of frames.

@@ -118,6 +118,10 @@ impl Index {
             return Err(FormatError::Unknown { what: "index magic", found });
         }
         let version = u32::from_le_bytes(reader.array("index header")?);
+        // Where older layouts have their check is not known any more.
+        if version < VERSION {
+            return Err(FormatError::Version { what: "pack index", found: version, supported: VERSION });
+        }
         let pack = u64::from_le_bytes(reader.array("index header")?);
         let covered = u64::from_le_bytes(reader.array("index header")?);
         let mut counts = [0; COUNTS];

@@ -219,9 +219,14 @@ impl Table {
         };
         let entries = index.get(self.entries.clone()).unwrap_or_default();
         let entry_bits = u64::from(self.low_bits + self.ordinal_bits);
+        // Buckets lie one behind the other; in a damaged index they may not, and no entry is told twice.
+        let mut told_up_to = 0;
         (first_bucket..1 << self.bucket_bits)
             .flat_map(move |bucket| {
-                self.bucket(index, bucket).unwrap_or_default().map(move |at| (bucket, at * entry_bits))
+                let Range { start, end } = self.bucket(index, bucket).unwrap_or_default();
+                let own = start.max(told_up_to)..end;
+                told_up_to = told_up_to.max(end);
+                own.map(move |at| (bucket, at * entry_bits))
             })
             .map(move |(bucket, bit)| {
                 let low = bits::get(entries, bit, self.low_bits).unwrap_or(0);

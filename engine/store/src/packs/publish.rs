@@ -17,6 +17,7 @@ use super::session::Session;
 use super::set::{PACK_SUFFIX, pack_path};
 use crate::vfs::Vfs;
 use crate::{Result, StoreError, WriteReport, layout};
+use gemel_packfmt::KEY_LEN;
 use gemel_packfmt::index::IndexBuilder;
 use gemel_packfmt::mark::Mark;
 use std::path::Path;
@@ -61,10 +62,16 @@ fn steps(vfs: &dyn Vfs, dir: &Path, session: &mut Session, bulk: bool) -> Result
     session.claim.file.sync().map_err(StoreError::io("sync", &session.claim.path))?;
     let published = pack_path(dir, session.claim.number, PACK_SUFFIX);
     if !keyed || tail_has_grown(session) {
-        let indexed = write_index(vfs, &published, &index_content(session));
-        // Once the batch is committed a missing index costs time only.
-        if !keyed || new {
-            indexed?;
+        let content = index_content(session);
+        let unknown = content.objects.iter().any(|(key, _)| *key == [0; KEY_LEN]);
+        // An index that tells at least the beginnings of keys that cannot be made any more is not replaced by one that
+        // does not.
+        if !keyed || !unknown {
+            let indexed = write_index(vfs, &published, &content);
+            // Once the batch is committed a missing index costs time only.
+            if !keyed || new {
+                indexed?;
+            }
         }
     }
     if new {

@@ -182,6 +182,11 @@ impl PackSet {
         Err(damage.unwrap_or_else(|| self.absent(id)))
     }
 
+    /// Pack and place of an object. Where that is not known because the object is damaged, the error is that of reading it.
+    pub(crate) fn located(&self, id: &Gid) -> Result<(&Pack, Place)> {
+        self.locate(id.as_bytes()).ok_or_else(|| self.read(id).err().unwrap_or_else(|| self.absent(id)))
+    }
+
     /// The error for an object no readable pack holds.
     fn absent(&self, id: &Gid) -> StoreError {
         match self.damaged.first() {
@@ -226,7 +231,7 @@ impl PackSet {
     /// # Errors
     /// As [`PackSet::read`].
     pub(crate) fn len_bytes(&self, id: &Gid) -> Result<u64> {
-        let (pack, place) = self.locate(id.as_bytes()).ok_or_else(|| self.absent(id))?;
+        let (pack, place) = self.located(id)?;
         let damage = |e: FormatError| corrupt(id, pack, place, e.to_string());
         let frame = pack.frame(place.offset).map_err(damage)?;
         match frame.kind {
@@ -242,7 +247,7 @@ impl PackSet {
     /// # Errors
     /// As [`PackSet::read`]; `Source` when `out` fails.
     pub(crate) fn stream_blob(&self, vfs: &dyn Vfs, id: &Gid, out: &mut dyn Write) -> Result<u64> {
-        let (pack, place) = self.locate(id.as_bytes()).ok_or_else(|| self.absent(id))?;
+        let (pack, place) = self.located(id)?;
         let damage = |detail: String| corrupt(id, pack, place, detail);
         let mut write = |bytes: &[u8]| out.write_all(bytes).map_err(|source| StoreError::Source { source });
         let found = decode::object(self, pack, place).map_err(|e| damage(e.to_string()))?;
