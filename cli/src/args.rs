@@ -164,7 +164,8 @@ fn value(arg: &clap::Arg, matches: &ArgMatches) -> Value {
     match arg.get_action() {
         ArgAction::SetTrue => Value::Bool(true),
         action => {
-            let number = arg.get_value_parser().type_id() == TypeId::of::<u64>();
+            let ty = arg.get_value_parser().type_id();
+            let number = ty == TypeId::of::<u64>() || ty == TypeId::of::<i64>();
             let texts = matches.get_raw(id).into_iter().flatten();
             let mut values: Vec<Value> = texts.map(|text| scalar(text, number)).collect();
             match (action, values.len()) {
@@ -177,8 +178,9 @@ fn value(arg: &clap::Arg, matches: &ArgMatches) -> Value {
 
 fn scalar(text: &OsStr, number: bool) -> Value {
     let text = text.to_string_lossy();
-    match text.parse::<u64>() {
-        Ok(value) if number => Value::from(value),
+    let parsed = text.parse::<u64>().map(Value::from).or_else(|_| text.parse::<i64>().map(Value::from));
+    match parsed {
+        Ok(value) if number => value,
         _ => Value::from(text.into_owned()),
     }
 }

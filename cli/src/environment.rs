@@ -24,6 +24,8 @@ pub(crate) struct Environment {
     pub(crate) pager: Option<OsString>,
     /// `LESS` is set, so its user has chosen how it behaves.
     pub(crate) less_is_configured: bool,
+    /// Where programs are looked for.
+    pub(crate) path: Option<OsString>,
     /// The directory the command was started in, if it still exists.
     pub(crate) current_dir: Option<PathBuf>,
     time: Option<OsString>,
@@ -41,6 +43,7 @@ impl Environment {
             // An empty GEMEL_PAGER is a choice too: no pager.
             pager: std::env::var_os("GEMEL_PAGER").or_else(|| std::env::var_os("PAGER")),
             less_is_configured: std::env::var_os("LESS").is_some(),
+            path: std::env::var_os("PATH"),
             current_dir: std::env::current_dir().ok(),
             time: std::env::var_os(TIME_VARIABLE),
         }

@@ -8,6 +8,7 @@ mod args;
 mod color;
 mod commands;
 mod cursor;
+mod detect;
 mod envelope;
 mod environment;
 mod error;

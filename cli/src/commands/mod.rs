@@ -2,11 +2,17 @@
 //!
 //! A new verb is a file here, its `mod` line, and its line in the table at the end.
 
+mod agent_run;
+mod case;
 mod change;
 mod checkout;
+mod claim;
 mod clone;
 mod completions;
+mod config;
+mod context_manifest;
 mod diff;
+mod environment;
 mod evidence;
 mod export_git;
 mod fetch;
@@ -14,15 +20,19 @@ mod fsck;
 mod gc;
 mod import_git;
 mod init;
+mod intent;
 mod log;
+mod made;
 mod man;
 mod migrate;
 mod name;
 mod protocol;
+mod producer;
 mod pull;
 mod push;
 mod refs;
 mod repack;
+mod residual;
 mod serve;
 mod show;
 mod snapshot;
@@ -63,6 +73,15 @@ verbs! {
     diff Diff,
     evidence Evidence,
     checkout Checkout,
+    intent Intent,
+    claim Claim,
+    residual Residual,
+    agent_run AgentRun,
+    context_manifest ContextManifest,
+    producer Producer,
+    environment Environment,
+    case Case,
+    config Config,
     workspace Workspace,
     refs Refs,
     name Name,

@@ -14,6 +14,7 @@ mod pages;
 mod processes;
 mod protocol;
 mod refusals;
+mod standalone;
 #[cfg(unix)]
 mod telling;
 mod terminal;

@@ -25,6 +25,7 @@ mod shared;
 mod show;
 mod snapshot;
 mod specs;
+mod standalone;
 mod states;
 pub(crate) mod table;
 pub(crate) mod view;
@@ -45,6 +46,7 @@ pub use retention::{GcPlan, GcRow, gc_plan};
 pub use shared::{closure, shared_refs};
 pub use show::{ShowFacts, show};
 pub use snapshot::{SnapshotFacts, SnapshotOptions, snapshot};
+pub use standalone::*;
 pub use states::resolve_state;
 pub use workspace::{
     DEFAULT_WORKSPACE, PendingFacts, Standing, WorkspaceFacts, change_status, workspace_list,

@@ -47,11 +47,13 @@ pub enum Kind {
     Environment,
     /// `P<n>`.
     Producer,
+    /// `Case<n>`, for a case without a label.
+    Case,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Kind; 14] = [
+    pub const ALL: [Kind; 15] = [
         Kind::Intent,
         Kind::Change,
         Kind::State,
@@ -66,6 +68,7 @@ impl Kind {
         Kind::ContextManifest,
         Kind::Environment,
         Kind::Producer,
+        Kind::Case,
     ];
 
     /// Key of the counter.
@@ -104,6 +107,7 @@ impl Kind {
             Kind::ContextManifest => ("context_manifest", "M", "refs/names/", Family::ContextManifest),
             Kind::Environment => ("environment", "Env", "refs/names/", Family::Environment),
             Kind::Producer => ("producer", "P", "refs/names/", Family::Producer),
+            Kind::Case => ("case", "Case", "refs/cases/", Family::Case),
         }
     }
 

@@ -5,7 +5,7 @@ use crate::history::nodes;
 use crate::names::{Accept, resolve_in};
 use crate::{RepoError, Result};
 use gemel_object::families::Config;
-use gemel_object::{Gid, Limits};
+use gemel_object::{Disclosure, Gid, Limits};
 use gemel_store::Refs;
 use gemel_store::refs::local;
 
@@ -26,6 +26,17 @@ impl Repo {
                 max_string_bytes: policy.max_string_bytes(),
             }))
         })
+    }
+
+    /// The disclosure of what names none: the config's default, `DIGEST_ONLY` without one.
+    ///
+    /// # Errors
+    /// `Store`, `CorruptObject`.
+    pub(crate) fn disclosure_default(&self, refs: &Refs) -> Result<Disclosure> {
+        let Some(id) = refs.get("refs/config")? else { return Ok(Disclosure::DigestOnly) };
+        let default =
+            nodes::read(self.store(), &id, |object| Ok(Config::view(object)?.disclosure_default()))?;
+        Ok(default.unwrap_or(Disclosure::DigestOnly))
     }
 
     /// The producer that `text` names; without it `pending`, else the default producer.
