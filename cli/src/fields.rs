@@ -10,6 +10,9 @@ use serde_json::{Map, Value};
 
 /// The capture record of a state (object model, section 7.2).
 const CAPTURE_TAG: u8 = 0x80;
+/// Why and by whom a version of the config was made (the same section).
+const REASON_TAG: u8 = 0x80;
+const PRODUCER_TAG: u8 = 0x81;
 /// Names are looked up for this many references of a list; the rest are shown by their digits.
 const NAMED_REFERENCES: usize = 16;
 /// Lists of plain values up to this length are shown on one line.
@@ -66,7 +69,10 @@ fn compact_record(record: &Record<'_>, family: Family, timestamps: bool) -> Map<
             None => {
                 let name = extension_name(family, field.tag);
                 let text = name.and_then(|_| std::str::from_utf8(field.raw).ok());
-                let value = text.and_then(|text| serde_json::from_str(text).ok());
+                let value = match family {
+                    Family::State => text.and_then(|text| serde_json::from_str(text).ok()),
+                    _ => text.map(Value::from),
+                };
                 let key = name.map_or_else(|| format!("extension_{:02x}", field.tag), str::to_owned);
                 form = form.put(&key, &value.unwrap_or_else(|| Value::from(hex(field.raw))));
             }
@@ -243,7 +249,12 @@ fn entries(record: &Record<'_>, out: &mut Printer<'_>) {
 }
 
 fn extension_name(family: Family, tag: u8) -> Option<&'static str> {
-    (family == Family::State && tag == CAPTURE_TAG).then_some("capture")
+    match (family, tag) {
+        (Family::State, CAPTURE_TAG) => Some("capture"),
+        (Family::Config, REASON_TAG) => Some("reason"),
+        (Family::Config, PRODUCER_TAG) => Some("producer"),
+        _ => None,
+    }
 }
 
 /// Whether a field holds a time, by the naming rule of the schema.
