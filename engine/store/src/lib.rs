@@ -16,7 +16,7 @@ pub use error::StoreError;
 pub use packs::repack::{LeftPack, PlannedPack, RepackFacts, RepackOptions, RepackPlan};
 pub use packs::verify::{Depth, Finding, FindingKind, VerifyReport, Visit};
 pub use packs::{Bulk, BulkObject, BulkReader, NewObject, Prepared, WriteReport, Writer};
-pub use refs::{RefValue, Refs, Transaction};
+pub use refs::{RefValue, Refs, RefsMark, Transaction};
 pub use store::Store;
 
 /// Result of a store operation.

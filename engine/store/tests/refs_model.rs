@@ -4,8 +4,8 @@
 mod refs_support;
 
 use gemel_object::Family;
-use gemel_store::RefValue;
 use gemel_store::refs::{self, RefOptions};
+use gemel_store::{RefValue, RefsMark};
 use proptest::prelude::*;
 use refs_support::*;
 
@@ -66,8 +66,12 @@ proptest! {
     fn behaves_like_a_map(options in options(), history in prop::collection::vec(edits(), 1..30)) {
         let disk = fresh();
         let mut model = Model::new();
+        let mut marks = Vec::new();
         for (n, edits) in history.iter().enumerate() {
             let before = refs::open(&vfs(&disk), dir()).unwrap();
+            let mark = before.mark();
+            prop_assert_eq!(RefsMark::from_bytes(&mark.to_bytes()), Some(mark.clone()));
+            marks.push((mark, model.clone()));
             let held: Vec<_> = before.scan("").unwrap().map(|(name, v)| (name, v.unwrap())).collect();
             commit(&disk, options, edits).unwrap();
             // An open view does not move, whatever was folded and removed under it.
@@ -78,6 +82,17 @@ proptest! {
             prop_assert_eq!(&all, &model);
         }
         let refs = refs::open(&vfs(&disk), dir()).unwrap();
+        for (mark, then) in marks {
+            let since: Model = refs
+                .since(&mark)
+                .into_iter()
+                .filter_map(|(name, value)| Some((name, value.unwrap()?)))
+                .collect();
+            prop_assert!(since.iter().all(|(name, value)| model.get(name) == Some(value)));
+            for (name, value) in &model {
+                prop_assert!(then.get(name) == Some(value) || since.contains_key(name), "{name} is left out");
+            }
+        }
         for (name, _) in history.iter().flatten() {
             prop_assert_eq!(refs.value(name).unwrap(), model.get(name).cloned(), "{}", name);
         }

@@ -26,7 +26,7 @@ impl World<'_> {
         }
         if let Some(id) = subject.id {
             found.insert(id);
-            found.extend(self.ledger()?.operating(&id));
+            found.extend(self.operating(&id)?);
             if id.family() == Family::State {
                 found.extend(self.resulting_in(&id)?);
             }

@@ -4,7 +4,6 @@ use crate::Result;
 use crate::content::root_tree;
 use crate::history::graph::{ChangeSet, Lines, Reach};
 use crate::history::nodes;
-use crate::knowledge::ledger::Ledger;
 use crate::knowledge::world::World;
 use gemel_object::{Family, Gid, Limits, Mode, Tree};
 use std::collections::HashMap;
@@ -131,7 +130,7 @@ impl Judge {
             Between::Nothing => return Ok(Freshness::Fresh),
             Between::After(_) | Between::From(_) => {}
         }
-        let mut causes = touching(world.ledger()?, subjects);
+        let mut causes = touching(world, subjects)?;
         causes.retain(|id| self.is_between(world, &between, id));
         if !causes.is_empty() {
             return Ok(Freshness::MayRequireRefresh(causes));
@@ -224,8 +223,9 @@ impl History {
 }
 
 /// Changes that touch one of the subjects: a path that is equal, above or below, or one of the references. Ascending.
-fn touching(ledger: &Ledger, subjects: Subjects<'_>) -> Vec<Gid> {
+fn touching(world: &mut World<'_>, subjects: Subjects<'_>) -> Result<Vec<Gid>> {
     let mut found = Vec::new();
+    let ledger = world.ledger()?;
     if let Some(path) = subjects.text {
         found.extend(ledger.about(path));
         found.extend(ledger.below(path));
@@ -234,12 +234,12 @@ fn touching(ledger: &Ledger, subjects: Subjects<'_>) -> Vec<Gid> {
         }
     }
     for reference in subjects.references {
-        found.extend(ledger.operating(reference));
+        found.extend(world.operating(reference)?);
     }
     found.retain(|id| id.family() == Family::Change);
     found.sort_unstable();
     found.dedup();
-    found
+    Ok(found)
 }
 
 /// Whether a state has a file, link or directory at `path`.

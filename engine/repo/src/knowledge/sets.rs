@@ -47,9 +47,24 @@ impl World<'_> {
     pub(crate) fn ledger(&mut self) -> Result<&Ledger> {
         let ledger = match self.ledger.take() {
             Some(ledger) => ledger,
-            None => Ledger::open(self.store(), &self.refs)?,
+            None => {
+                let (store, refs) = (self.store(), self.refs.clone());
+                Ledger::open(store, &refs, || {
+                    let known = self.known()?;
+                    Ok(self.graph.members(&known))
+                })?
+            }
         };
         Ok(self.ledger.insert(ledger))
+    }
+
+    /// Changes with an operation that names an object. Ascending.
+    ///
+    /// # Errors
+    /// `Store`, `CorruptObject`.
+    pub(crate) fn operating(&mut self, id: &Gid) -> Result<Vec<Gid>> {
+        let store = self.store();
+        self.ledger()?.operating(store, id)
     }
 
     /// The changes the repository knows.
