@@ -158,3 +158,188 @@ fn keep(store: &Store, refs: &Refs, mut segments: Vec<Segment>, found: Found) ->
     segments.extend(Segment::made(bytes));
     Ok(Ledger { segments, tail: Facts::default() })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gemel_object::families::{NewChange, NewClaim, NewOperation, NewTrajectory};
+    use gemel_object::{Encoded, Family, Limits, OpType};
+    use gemel_store::NewObject;
+    use gemel_store::vfs::real::RealDisk;
+    use std::collections::BTreeSet;
+
+    struct Made {
+        _temp: tempfile::TempDir,
+        store: Store,
+        last: Option<Gid>,
+        trajectory: Option<Gid>,
+        subjects: BTreeSet<String>,
+        ids: BTreeSet<Gid>,
+        count: u32,
+    }
+
+    fn producer() -> Gid {
+        Gid::new(Family::Producer, [1; 32])
+    }
+
+    impl Made {
+        fn new() -> Made {
+            let temp = tempfile::tempdir().unwrap();
+            let store =
+                Store::init(std::sync::Arc::new(RealDisk::new()), &temp.path().join(".gemel")).unwrap();
+            let (subjects, ids) = (BTreeSet::new(), BTreeSet::new());
+            Made { _temp: temp, store, last: None, trajectory: None, subjects, ids, count: 0 }
+        }
+
+        /// Records `changes` changes, each of a path of its own and of one that all share, with a claim.
+        fn grow(&mut self, changes: u32) {
+            let writer = self.store.writer().unwrap();
+            let put = |object: Encoded| {
+                writer.put(NewObject { id: object.id, bytes: object.bytes, base: None }).unwrap();
+                object.id
+            };
+            for _ in 0..changes {
+                let n = self.count;
+                self.count += 1;
+                let blob = Gid::new(Family::Blob, *blake3::hash(&n.to_le_bytes()).as_bytes());
+                let paths = ["src/shared.rs".to_owned(), format!("src/d{}/f{n}.rs", n % 7)];
+                let operations: Vec<Gid> = paths
+                    .iter()
+                    .map(|path| {
+                        let new = NewOperation {
+                            op_type: Some(OpType::WriteFile),
+                            subject_path: Some(path),
+                            output_refs: Some(&[blob]),
+                            producer: Some(producer()),
+                            ..NewOperation::default()
+                        };
+                        put(new.encode(&Limits::DEFAULT).unwrap())
+                    })
+                    .collect();
+                let subject = format!("crate::m{}::f{n}", n % 5);
+                let claim = NewClaim {
+                    subject: Some(&subject),
+                    predicate: Some("holds"),
+                    producer: Some(producer()),
+                    ..NewClaim::default()
+                };
+                let claim = put(claim.encode(&Limits::DEFAULT).unwrap());
+                let parents: Vec<Gid> = self.last.into_iter().collect();
+                let change = NewChange {
+                    summary: Some("a change"),
+                    operations: Some(&operations),
+                    claims: Some(&[claim]),
+                    causal_parents: (!parents.is_empty()).then_some(&parents),
+                    producer: Some(producer()),
+                    ..NewChange::default()
+                };
+                let change = put(change.encode(&Limits::DEFAULT).unwrap());
+                let version = NewTrajectory {
+                    previous: self.trajectory,
+                    added_changes: Some(&[change]),
+                    ..NewTrajectory::default()
+                };
+                self.trajectory = Some(put(version.encode(&Limits::DEFAULT).unwrap()));
+                self.last = Some(change);
+                self.subjects.extend(paths);
+                self.subjects.insert(subject);
+                self.ids.extend([blob, claim, change]);
+            }
+            writer.commit().unwrap();
+            let mut transaction = self.store.transaction().unwrap();
+            transaction.set("refs/head", self.last.unwrap());
+            transaction.set("refs/trajectories/T1", self.trajectory.unwrap());
+            transaction.commit("test", 1).unwrap();
+        }
+
+        fn open(&self) -> Ledger {
+            Ledger::open(&self.store, &self.store.refs().unwrap(), || Ok(Vec::new())).unwrap()
+        }
+
+        /// Every answer of a ledger.
+        fn answers(&self, ledger: &Ledger) -> Vec<Vec<Gid>> {
+            let mut answers = Vec::new();
+            for subject in &self.subjects {
+                answers.extend([ledger.about(subject), ledger.ending(subject)]);
+                answers.extend(subject.rsplit_once("::").map(|(_, last)| ledger.ending(last)));
+            }
+            answers.extend(["src", "src/d3", "nowhere", ""].map(|path| ledger.below(path)));
+            for id in &self.ids {
+                answers.extend([ledger.naming(id), ledger.operating(&self.store, id).unwrap()]);
+            }
+            answers
+        }
+
+        /// What the objects themselves say.
+        fn plain(&self) -> Ledger {
+            let refs = self.store.refs().unwrap();
+            let found = walk::walk(&self.store, walk::named(&refs).unwrap(), |_| false).unwrap();
+            let mut tail = Facts::default();
+            found.facts.into_iter().for_each(|(id, fact)| tail.add(id, fact));
+            Ledger { segments: Vec::new(), tail }
+        }
+
+        fn check(&self, expected_files: usize) {
+            let opened = self.open();
+            assert_eq!(opened.segments.len(), expected_files);
+            assert_eq!(self.answers(&opened), self.answers(&self.plain()));
+            // Once more, from what that kept.
+            assert_eq!(self.answers(&self.open()), self.answers(&self.plain()));
+        }
+    }
+
+    /// DER-06: nothing kept, one file, two, made anew, cut, of another store, older than refs that were removed since.
+    #[test]
+    fn what_is_kept_changes_nothing() {
+        let mut made = Made::new();
+        made.grow(10);
+        made.check(0);
+        made.grow(900);
+        made.check(1);
+        made.grow(20);
+        made.check(1);
+        made.grow(80);
+        made.check(2);
+        let large = made.store.cache_read(LARGE).unwrap().to_vec();
+        made.grow(400);
+        made.check(1);
+        assert_ne!(made.store.cache_read(LARGE).unwrap().to_vec(), large, "made anew");
+        let kept = made.store.cache_read(LARGE).unwrap().to_vec();
+        let mut flipped = kept.clone();
+        flipped[kept.len() / 2] ^= 1;
+        for bytes in [Vec::new(), kept[..kept.len() - 1].to_vec(), flipped, large] {
+            made.store.cache_write(LARGE, &bytes).unwrap();
+            assert_eq!(made.answers(&made.open()), made.answers(&made.plain()));
+        }
+    }
+
+    /// What was missing when the file was made and came later is told of.
+    #[test]
+    fn latecomers_are_seen() {
+        let mut made = Made::new();
+        made.grow(300);
+        let late = NewChange { producer: Some(producer()), summary: Some("late"), ..NewChange::default() };
+        let late = late.encode(&Limits::DEFAULT).unwrap();
+        let child = NewChange {
+            summary: Some("child"),
+            producer: Some(producer()),
+            causal_parents: Some(&[late.id, made.last.unwrap()]),
+            ..NewChange::default()
+        };
+        let child = child.encode(&Limits::DEFAULT).unwrap();
+        let writer = made.store.writer().unwrap();
+        writer.put(NewObject { id: child.id, bytes: child.bytes, base: None }).unwrap();
+        writer.commit().unwrap();
+        made.last = Some(child.id);
+        let mut transaction = made.store.transaction().unwrap();
+        transaction.set("refs/head", child.id);
+        transaction.commit("test", 1).unwrap();
+        let opened = made.open();
+        assert!(!opened.segments[0].holds(&late.id));
+        let writer = made.store.writer().unwrap();
+        writer.put(NewObject { id: late.id, bytes: late.bytes, base: None }).unwrap();
+        writer.commit().unwrap();
+        let opened = made.open();
+        assert!(opened.tail.holds(&late.id));
+    }
+}
