@@ -58,7 +58,8 @@ impl CliError {
         }
     }
 
-    fn with_ids<T: Display>(mut self, ids: &[T]) -> CliError {
+    /// Objects the refusal is about.
+    pub(crate) fn with_ids<T: Display>(mut self, ids: &[T]) -> CliError {
         if let CliError::Refused(refusal) = &mut self {
             refusal.ids = ids.iter().map(T::to_string).collect();
         }

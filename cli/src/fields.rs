@@ -6,6 +6,7 @@ use crate::json::{Json, Obj};
 use crate::render::{Printer, Table};
 use crate::time;
 use gemel_object::{Array, Family, FieldType, Object, Record, Value as Field, json};
+use gemel_repo::history::Veil;
 use serde_json::{Map, Value};
 
 /// The capture record of a state (object model, section 7.2).
@@ -18,13 +19,18 @@ const NAMED_REFERENCES: usize = 16;
 /// Lists of plain values up to this length are shown on one line.
 const INLINE_ELEMENTS: u64 = 4;
 
-/// The canonical form (object model, section 10), with the names of known extensions.
-pub(crate) fn canonical(object: &Object<'_>) -> Map<String, Value> {
+/// The canonical form (object model, section 10), with the names of known extensions and without what `veil` hides.
+pub(crate) fn canonical(object: &Object<'_>, veil: &Veil) -> Map<String, Value> {
     let mut form = match plain(json::project(object, &[])) {
         Value::Object(form) => form,
         _ => Map::new(),
     };
     if let Some(Value::Array(body)) = form.get_mut("body") {
+        let hidden: Vec<u8> =
+            object.record().fields().filter(|field| veil.hides(field)).map(|field| field.tag).collect();
+        let tag =
+            |field: &Value| field.get("tag").and_then(Value::as_u64).and_then(|tag| u8::try_from(tag).ok());
+        body.retain(|field| tag(field).is_none_or(|tag| !hidden.contains(&tag)));
         for field in body.iter_mut().filter_map(Value::as_object_mut) {
             let tag = field.get("tag").and_then(Value::as_u64).and_then(|tag| u8::try_from(tag).ok());
             if let Some(name) = tag.and_then(|tag| extension_name(object.family(), tag)) {
@@ -49,9 +55,10 @@ fn plain(projected: json::Json) -> Value {
     }
 }
 
-/// Named fields with plain numbers. Times are told only when asked for.
-pub(crate) fn compact(object: &Object<'_>, timestamps: bool) -> Map<String, Value> {
-    let mut form = compact_record(&object.record(), object.family(), timestamps);
+/// Named fields with plain numbers, without what `veil` hides. Times are told only when asked for.
+pub(crate) fn compact(object: &Object<'_>, veil: &Veil, timestamps: bool) -> Map<String, Value> {
+    let shown = object.record().fields().filter(|field| !veil.hides(field));
+    let mut form = compact_fields(shown, object.family(), timestamps);
     if object.family() == Family::Blob {
         form.insert("bytes".to_owned(), object.body().len().json());
     }
@@ -59,9 +66,13 @@ pub(crate) fn compact(object: &Object<'_>, timestamps: bool) -> Map<String, Valu
     form
 }
 
-fn compact_record(record: &Record<'_>, family: Family, timestamps: bool) -> Map<String, Value> {
+fn compact_fields<'a>(
+    fields: impl Iterator<Item = gemel_object::Field<'a>>,
+    family: Family,
+    timestamps: bool,
+) -> Map<String, Value> {
     let mut form = Obj::new();
-    for field in record.fields() {
+    for field in fields {
         let Some(value) = field.value() else { continue };
         match field.schema {
             Some(schema) if is_time(schema.name) && !timestamps => {}
@@ -89,19 +100,22 @@ fn compact_value(value: &Field<'_>, family: Family, timestamps: bool) -> Value {
         Field::Bytes(bytes) | Field::Extension(bytes) => Value::from(hex(bytes)),
         Field::Text(text) => text.json(),
         Field::Gid(id) => id.json(),
-        Field::Record(record) => Value::Object(compact_record(record, family, timestamps)),
+        Field::Record(record) => Value::Object(compact_fields(record.fields(), family, timestamps)),
         Field::Array(array) => {
             Value::Array(array.iter().map(|v| compact_value(&v, family, timestamps)).collect())
         }
     }
 }
 
-/// One line a field, nested records indented, references by name and digits.
-pub(crate) fn human(object: &Object<'_>, out: &mut Printer<'_>) {
+/// One line a field that `veil` does not hide, nested records indented, references by name and digits.
+pub(crate) fn human(object: &Object<'_>, veil: &Veil, out: &mut Printer<'_>) {
     match object.family() {
         Family::Blob => drop(out.field("bytes", &object.body().len().to_string())),
         Family::Tree => entries(&object.record(), out),
-        family => Lines { family }.record(&object.record(), 1, out),
+        family => {
+            let shown = object.record().fields().filter(|field| !veil.hides(field));
+            Lines { family }.fields(shown, 1, out);
+        }
     }
 }
 
@@ -111,7 +125,16 @@ struct Lines {
 
 impl Lines {
     fn record(&self, record: &Record<'_>, depth: usize, out: &mut Printer<'_>) {
-        for field in record.fields() {
+        self.fields(record.fields(), depth, out);
+    }
+
+    fn fields<'a>(
+        &self,
+        fields: impl Iterator<Item = gemel_object::Field<'a>>,
+        depth: usize,
+        out: &mut Printer<'_>,
+    ) {
+        for field in fields {
             let (Some(value), name) = (field.value(), self.name(&field)) else { continue };
             out.lit(&"  ".repeat(depth)).lit(&name).lit(":");
             match value {

@@ -94,10 +94,8 @@ impl View for Listed {
                 let path = operation.path.as_deref().unwrap_or_default();
                 let path =
                     operation.from.as_ref().map_or(path.to_owned(), |from| format!("{from} -> {path}"));
-                table.row([
-                    (operation_style(&operation.op_type), operation.op_type.clone()),
-                    (Style::Plain, path),
-                ]);
+                let kind = operation.op_type.as_deref().unwrap_or("not told");
+                table.row([(operation_style(kind), kind.to_owned()), (Style::Plain, path)]);
             }
             table.print("    ", out);
         }
@@ -164,7 +162,7 @@ impl Listed {
 fn operation_json(operation: &OperationRow) -> Value {
     Obj::new()
         .put("id", &operation.id)
-        .put("op_type", &operation.op_type)
+        .opt("op_type", operation.op_type.as_ref())
         .opt("path", operation.path.as_ref())
         .opt("from", operation.from.as_ref())
         .json()

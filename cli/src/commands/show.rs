@@ -8,8 +8,9 @@ use crate::fields;
 use crate::json::Json;
 use crate::render::{Printer, counted};
 use gemel_object::{Family, Gid, Limits, Object, blob_header};
-use gemel_repo::history::{self, ShowFacts};
-use gemel_repo::{Code, Repo, names};
+use gemel_repo::facts::Omitted;
+use gemel_repo::history::{self, Openness, ShowFacts, Veil};
+use gemel_repo::{Code, Repo, knowledge, names};
 use serde_json::{Map, Value};
 
 /// Show one object
@@ -39,6 +40,14 @@ pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c
         }
     }
     let facts = history::show(repo, &args.id)?;
+    let veil = context.knowing(|session| knowledge::veil(session, &facts.id))?;
+    let omitted = match Object::parse(&facts.envelope, &Limits::default()) {
+        Ok(object) => veil.omitted(&object),
+        Err(_) => Vec::new(),
+    };
+    if args.raw && !omitted.is_empty() {
+        return Err(withheld(&facts.id, &omitted));
+    }
     if args.raw {
         return Ok(Answer::raw(move |out| out.write_all(&facts.envelope).map_err(|e| CliError::output(&e))));
     }
@@ -49,7 +58,15 @@ pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c
         )
     })?;
     let timestamps = context.globals.timestamps;
-    Ok(Answer::of(Shown { facts, compact: args.compact, timestamps }).long())
+    Ok(Answer::of(Shown { facts, veil, compact: args.compact, timestamps }).long().omitting(&omitted))
+}
+
+/// The stored bytes hold what may not be told.
+fn withheld(id: &Gid, omitted: &[Omitted]) -> CliError {
+    let fields: Vec<&str> = omitted.iter().map(|omitted| omitted.class).collect();
+    let message =
+        format!("{id} is not shown as it is stored: its disclosure withholds {}", fields.join(", "));
+    CliError::new(Code::PolicyDenied, message).with_ids(&[*id])
 }
 
 /// A blob may be large: it streams past. Whether its bytes are right is known at the end, and a wrong end fails.
@@ -77,6 +94,7 @@ fn raw_header(envelope_len: u64) -> Option<Vec<u8>> {
 
 struct Shown {
     facts: ShowFacts,
+    veil: Veil,
     compact: bool,
     timestamps: bool,
 }
@@ -90,9 +108,10 @@ impl Shown {
 impl View for Shown {
     fn json(&self) -> Map<String, Value> {
         let Some(object) = self.object() else { return Map::new() };
-        let head =
-            if self.compact { fields::compact(&object, self.timestamps) } else { fields::canonical(&object) };
-        let mut answer = head;
+        let mut answer = match self.compact {
+            true => fields::compact(&object, &self.veil, self.timestamps),
+            false => fields::canonical(&object, &self.veil),
+        };
         answer.insert("id".to_owned(), self.facts.id.json());
         // The name of the object, unless a compact field of its own is called that.
         if let Some(name) = self.facts.name.as_ref() {
@@ -114,10 +133,11 @@ impl View for Shown {
         for commit in &self.facts.git {
             out.lit("  git: ").paint(Style::Id, commit).end();
         }
-        if let Some(author) = &self.facts.author {
+        if let Some(author) = self.facts.author.as_ref().filter(|_| self.veil.openness() != Openness::Outline)
+        {
             out.lit("  author: ").text(author).end();
         }
-        fields::human(&object, out);
+        fields::human(&object, &self.veil, out);
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct RunContext<'a> {
     pub(crate) context_manifest: Option<Gid>,
     pub(crate) instruction_digest: Option<&'a [u8]>,
     pub(crate) environment: Option<Gid>,
-    pub(crate) disclosure: Option<Disclosure>,
+    pub(crate) disclosure: Disclosure,
     pub(crate) started_at_ms: i64,
     pub(crate) ended_at_ms: i64,
 }
@@ -60,7 +60,7 @@ impl AgentOptions {
             instruction_digest: context.instruction_digest,
             tool_identities: non_empty(&tools),
             environment: context.environment,
-            disclosure: Some(context.disclosure.unwrap_or(Disclosure::DigestOnly)),
+            disclosure: Some(context.disclosure),
             started_at: Some(context.started_at_ms),
             ended_at: Some(context.ended_at_ms),
             ..NewAgentRun::default()

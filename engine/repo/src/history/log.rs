@@ -1,11 +1,13 @@
 //! `log`: changes, children before parents (query surface, section 4.14).
 
 use crate::facts::{Cursor, Named, Omitted, Page, Uncertainty};
+use crate::history::disclosure::Openness;
 use crate::history::elsewhere::elsewhere;
 use crate::history::graph::{ChangeSet, Graph, stored};
 use crate::history::known::known_changes;
 use crate::history::lineage::named_trajectories;
 use crate::history::nodes;
+use crate::history::view;
 use crate::names::{Accept, Namer, resolve_in};
 use crate::{Repo, RepoError, Result};
 use gemel_object::families::{Change, Operation, Producer};
@@ -69,6 +71,8 @@ pub struct LogRow {
     pub producer: Gid,
     /// Their name, when they are a person.
     pub author: Option<String>,
+    /// How much of the change is told: of an outline neither time, author nor what operations did.
+    pub openness: Openness,
 }
 
 /// An operation in the log.
@@ -76,8 +80,8 @@ pub struct LogRow {
 pub struct OperationRow {
     /// The operation.
     pub id: Gid,
-    /// Its kind.
-    pub op_type: String,
+    /// Its kind; not told of a change that tells an outline only.
+    pub op_type: Option<String>,
     /// The path it is about.
     pub path: Option<String>,
     /// Where a rename came from.
@@ -119,7 +123,7 @@ pub fn log(repo: &Repo, options: &LogOptions) -> Result<LogFacts> {
         // The list has changed since; the anchor may be anywhere.
         order = graph.children_first(&set, usize::MAX)?;
     }
-    let omitted = if options.trajectory.is_none() && options.scope == LogOrder::Head {
+    let mut omitted = if options.trajectory.is_none() && options.scope == LogOrder::Head {
         elsewhere(&mut graph, &refs, &set)?
     } else {
         Vec::new()
@@ -131,18 +135,29 @@ pub fn log(repo: &Repo, options: &LogOptions) -> Result<LogFacts> {
     let next =
         rows.last().filter(|_| end < total).map(|anchor| Cursor { anchor: *anchor, offset: end as u64 });
     let notices = [capped.then(|| format!("limit capped at {MAX_LIMIT}")), notice];
+    let rows = describe(&refs, &mut graph, &rows, options.operations)?;
+    if options.operations {
+        omitted.extend(withheld(&rows));
+    }
     let facts = LogFacts {
         page: Page {
             count: rows.len() as u64,
             next,
             notice: notices.into_iter().flatten().reduce(|a, b| format!("{a}; {b}")),
         },
-        rows: describe(&refs, &mut graph, &rows, options.operations)?,
+        rows,
         omitted,
         uncertainty: missing(&set),
     };
     graph.keep();
     Ok(facts)
+}
+
+/// What the operations of changes that tell an outline only did.
+fn withheld(rows: &[LogRow]) -> Option<Omitted> {
+    let outlined = rows.iter().filter(|row| row.openness == Openness::Outline && !row.operations.is_empty());
+    let ids: Vec<String> = outlined.map(|row| row.id.to_string()).collect();
+    (!ids.is_empty()).then(|| view::omitted_list("operations", "disclosure", ids))
 }
 
 /// The changes to list.
@@ -191,7 +206,8 @@ fn describe(refs: &Refs, graph: &mut Graph<'_>, rows: &[Gid], operations: bool) 
     let trajectories = attribute(graph, refs, rows)?;
     let people = people(store, found.iter().map(|row| row.producer))?;
     for row in &mut found {
-        row.author = people.get(&row.producer).cloned().flatten();
+        let named = row.openness != Openness::Outline;
+        row.author = people.get(&row.producer).cloned().flatten().filter(|_| named);
         row.name = namer.get(&row.id);
         row.trajectory = trajectories.get(&row.id).cloned();
         for state in [&mut row.input_state, &mut row.resulting_state].into_iter().flatten() {
@@ -232,9 +248,16 @@ fn row(store: &Store, id: &Gid, operations: bool) -> Result<LogRow> {
             created_at_ms: change.created_at(),
             producer: change.producer(),
             author: None,
+            openness: change.disclosure().map_or(Openness::Whole, Openness::of),
         })
     })?;
-    if operations {
+    let bare = |id: &Gid| OperationRow { id: *id, op_type: None, path: None, from: None };
+    if row.openness == Openness::Outline {
+        row.created_at_ms = None;
+        if operations {
+            row.operation_rows = row.operations.iter().map(bare).collect();
+        }
+    } else if operations {
         let read: Result<Vec<Option<OperationRow>>> =
             row.operations.par_iter().map(|id| stored(operation(store, id))).collect();
         row.operation_rows = read?.into_iter().flatten().collect();
@@ -247,7 +270,7 @@ fn operation(store: &Store, id: &Gid) -> Result<OperationRow> {
         let operation = Operation::view(object)?;
         Ok(OperationRow {
             id: *id,
-            op_type: operation.op_type().as_str().to_owned(),
+            op_type: Some(operation.op_type().as_str().to_owned()),
             path: operation.subject_path().map(str::to_owned),
             from: operation.from().map(str::to_owned),
         })

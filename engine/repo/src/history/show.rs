@@ -1,5 +1,6 @@
 //! `show`: one object as it is stored.
 
+use crate::history::disclosure::Openness;
 use crate::history::graph::stored;
 use crate::history::nodes;
 use crate::names::{self, Accept, Namer, resolve_in};
@@ -49,7 +50,12 @@ fn person(store: &Store, id: &Gid) -> Result<Option<String>> {
     let read = nodes::read(store, id, |object| {
         let producer = Producer::view(object)?;
         let human = producer.kind() == ProducerKind::Human;
-        let email = producer.identity().and_then(|identity| identity.human()).and_then(|human| human.email());
+        let shown = Openness::of(producer.disclosure()) != Openness::Outline;
+        let email = producer
+            .identity()
+            .filter(|_| shown)
+            .and_then(|identity| identity.human())
+            .and_then(|human| human.email());
         Ok(human.then(|| match email {
             Some(email) => format!("{} <{email}>", producer.name()),
             None => producer.name().to_owned(),

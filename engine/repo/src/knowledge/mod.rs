@@ -3,6 +3,7 @@
 mod about;
 mod assess;
 mod claims;
+mod disclosure;
 mod freshness;
 mod ledger;
 mod readiness;
@@ -15,6 +16,7 @@ mod subject;
 mod world;
 
 pub use claims::ClaimStatus;
+pub use disclosure::veil;
 pub use readiness::{Readiness, Reason, Verdict};
 pub use required::EvidenceRow;
 pub use session::Session;

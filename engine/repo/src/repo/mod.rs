@@ -5,6 +5,8 @@ mod initial;
 mod policy;
 mod trust;
 
+pub(crate) use policy::disclosure_default;
+
 use crate::{RepoError, Result};
 use gemel_object::Gid;
 use gemel_store::vfs::Vfs;

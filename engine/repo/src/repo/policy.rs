@@ -6,8 +6,18 @@ use crate::names::{Accept, resolve_in};
 use crate::{RepoError, Result};
 use gemel_object::families::Config;
 use gemel_object::{Disclosure, Gid, Limits};
-use gemel_store::Refs;
 use gemel_store::refs::local;
+use gemel_store::{Refs, Store};
+
+/// The disclosure of what names none: the config's default, `DIGEST_ONLY` without one.
+///
+/// # Errors
+/// `Store`, `CorruptObject`.
+pub(crate) fn disclosure_default(store: &Store, refs: &Refs) -> Result<Disclosure> {
+    let Some(id) = refs.get("refs/config")? else { return Ok(Disclosure::DigestOnly) };
+    let default = nodes::read(store, &id, |object| Ok(Config::view(object)?.disclosure_default()))?;
+    Ok(default.unwrap_or(Disclosure::DigestOnly))
+}
 
 impl Repo {
     /// The limits on objects: those of the format, lowered by the config's (object model, section 6).
@@ -28,15 +38,12 @@ impl Repo {
         })
     }
 
-    /// The disclosure of what names none: the config's default, `DIGEST_ONLY` without one.
+    /// As [`disclosure_default`].
     ///
     /// # Errors
     /// `Store`, `CorruptObject`.
     pub(crate) fn disclosure_default(&self, refs: &Refs) -> Result<Disclosure> {
-        let Some(id) = refs.get("refs/config")? else { return Ok(Disclosure::DigestOnly) };
-        let default =
-            nodes::read(self.store(), &id, |object| Ok(Config::view(object)?.disclosure_default()))?;
-        Ok(default.unwrap_or(Disclosure::DigestOnly))
+        disclosure_default(self.store(), refs)
     }
 
     /// The producer that `text` names; without it `pending`, else the default producer.

@@ -48,7 +48,7 @@ impl Built {
             context_manifest: inputs.context_manifest,
             instruction_digest: inputs.instruction_digest.as_ref().map(<[u8; 32]>::as_slice),
             environment: inputs.environment,
-            disclosure: inputs.disclosure,
+            disclosure: inputs.disclosure.unwrap_or(inputs.run_disclosure),
             started_at_ms: inputs.pending.started_at_ms,
             ended_at_ms: options.now_ms,
         };

@@ -193,6 +193,8 @@ struct Inputs {
     dir: PathBuf,
     limits: Limits,
     disclosure: Option<Disclosure>,
+    /// The disclosure of a run made here when none is named.
+    run_disclosure: Disclosure,
     instruction_digest: Option<[u8; 32]>,
     context_manifest: Option<Gid>,
     environment: Option<Gid>,
@@ -233,6 +235,7 @@ impl Inputs {
             dir,
             limits: repo.limits(refs)?,
             disclosure: disclosure.transpose()?,
+            run_disclosure: repo.disclosure_default(refs)?,
             instruction_digest: options.instruction_digest.as_deref().map(agent::digest).transpose()?,
             context_manifest: optional(&options.context_manifest, Family::ContextManifest)?,
             environment: optional(&options.environment, Family::Environment)?,
