@@ -568,3 +568,30 @@ fn runs_and_manifests_have_names() {
     refused(&sandbox, &create(&["--instruction-file", "../bytes"]), "INVALID_ARGUMENT", "not UTF-8");
     sandbox.ok(&["fsck"]);
 }
+
+/// What was recorded outside a change counts in the scope of the change that it names.
+#[test]
+fn what_no_change_lists_is_in_scope() {
+    let sandbox = Sandbox::with_changes();
+    let counts = |kind: &str| sandbox.result(&["status"])["claims"][kind].clone();
+    assert_eq!((counts("proposed"), counts("unverified")), (json!(1), json!(0)));
+    sandbox.ok(&["claim", "add", "--subject", "src/main.rs", "--predicate", "is short"]);
+    assert_eq!((counts("proposed"), counts("unverified")), (json!(2), json!(1)));
+    sandbox.ok(&["claim", "link", "Cl2", "--evidence", "E1"]);
+    assert_eq!(
+        (counts("proposed"), counts("supported"), counts("unverified")),
+        (json!(2), json!(1), json!(0))
+    );
+    // Another claim takes its place: one is superseded, one is proposed.
+    sandbox.ok(&[
+        "claim",
+        "add",
+        "--subject",
+        "src/main.rs",
+        "--predicate",
+        "is four",
+        "--supersedes",
+        "Cl2",
+    ]);
+    assert_eq!((counts("superseded"), counts("unverified")), (json!(1), json!(1)));
+}

@@ -6,6 +6,7 @@ mod claims;
 mod disclosure;
 mod freshness;
 mod ledger;
+mod loose;
 mod readiness;
 mod required;
 mod scope;

@@ -176,6 +176,9 @@ impl Declared {
             }
             declared.claims.extend(&change.claims);
         }
+        let loose = world.loose(&changes, &given_up)?;
+        declared.claims.extend(&loose.claims);
+        declared.residuals.extend(&loose.residuals);
         Ok(declared)
     }
 }

@@ -8,6 +8,10 @@ use gemel_object::{Family, Gid, Limits, Object, refs_of};
 use gemel_store::Store;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+/// Stands among the subjects of claims and residuals that name changes themselves, so that those no change lists are
+/// found. No path or entity is called that.
+pub(super) const LOOSE: &str = "\0names changes";
+
 /// Families that knowledge is made of.
 pub(crate) fn is_member(family: Family) -> bool {
     use Family::{
@@ -77,6 +81,7 @@ impl Fact {
             Family::Claim => {
                 let claim = Claim::view(&object).map_err(corrupt)?;
                 fact.subjects.extend(claim.subject().map(str::to_owned));
+                fact.subjects.extend(claim.change().map(|_| LOOSE.to_owned()));
                 subject_refs.extend(claim.subject_refs().iter());
             }
             Family::Evidence => {
@@ -86,6 +91,9 @@ impl Fact {
             }
             Family::Residual => {
                 let residual = Residual::view(&object).map_err(corrupt)?;
+                if !residual.affected_changes().is_empty() {
+                    fact.subjects.push(LOOSE.to_owned());
+                }
                 if let Some(scope) = residual.scope() {
                     fact.subjects.extend(scope.paths().iter().map(str::to_owned));
                     subject_refs.extend(scope.entities().iter());

@@ -88,6 +88,11 @@ impl Ledger {
         self.gather(self.tail.about(subject), |segment, found| segment.about(subject, found))
     }
 
+    /// Claims and residuals that name changes.
+    pub(crate) fn loose(&self) -> Vec<Gid> {
+        self.about(facts::LOOSE)
+    }
+
     /// Objects about something below the path `path`.
     pub(crate) fn below(&self, path: &str) -> Vec<Gid> {
         let prefix = format!("{path}/");
