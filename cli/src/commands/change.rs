@@ -1,5 +1,6 @@
 //! `gemel change begin`, `finish`, `abort` and `status`.
 
+use super::made::check_producer;
 use crate::answer::{Answer, View};
 use crate::app::Context;
 use crate::color::Style;
@@ -140,6 +141,9 @@ struct AbortArgs {
     /// Workspace of the change [default: default]
     #[arg(long, value_name = "NAME")]
     workspace: Option<String>,
+    /// Who does it; nothing recorded keeps it, so this is checked only
+    #[arg(long, value_name = "ID")]
+    producer: Option<String>,
 }
 
 pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c>, CliError> {
@@ -148,6 +152,7 @@ pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c
         Step::Finish(args) => finish(context, args),
         Step::Status(args) => status(context, args),
         Step::Abort(args) => {
+            check_producer(context.repo()?, args.producer.as_ref())?;
             let facts = history::abort(context.repo()?, args.workspace.as_deref(), context.now_ms)?;
             Ok(Answer::done(Aborted(facts)))
         }

@@ -1,5 +1,6 @@
 //! `gemel checkout`.
 
+use super::made::check_producer;
 use crate::answer::{Answer, View};
 use crate::app::Context;
 use crate::color::Style;
@@ -33,9 +34,13 @@ pub(crate) struct Args {
     /// Show what would happen and write nothing
     #[arg(long)]
     dry_run: bool,
+    /// Who does it; nothing recorded keeps it, so this is checked only
+    #[arg(long, value_name = "ID")]
+    producer: Option<String>,
 }
 
 pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c>, CliError> {
+    check_producer(context.repo()?, args.producer.as_ref())?;
     let options = CheckoutOptions {
         state: args.state.clone(),
         dir: args.dir.as_deref().map(|dir| context.absolute(dir)).transpose()?,

@@ -1,13 +1,12 @@
 //! `gemel environment create`.
 
-use super::made::{Recorded, unrecorded_producer};
+use super::made::{Recorded, check_producer, unrecorded_producer};
 use crate::answer::Answer;
 use crate::app::Context;
 use crate::detect;
 use crate::error::CliError;
 use gemel_object::Family;
 use gemel_repo::history::{self, EnvironmentOptions};
-use gemel_repo::names;
 
 /// Record environments: where something was run
 #[derive(Debug, clap::Args)]
@@ -56,9 +55,7 @@ struct CreateArgs {
 pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c>, CliError> {
     let Action::Create(args) = &args.action;
     let repo = context.repo()?;
-    if let Some(producer) = &args.producer {
-        names::resolve_as(repo, producer, Family::Producer)?;
-    }
+    check_producer(repo, args.producer.as_ref())?;
     let mut options = EnvironmentOptions {
         os_family: args.os_family.clone(),
         os_name: args.os_name.clone(),

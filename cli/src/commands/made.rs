@@ -1,10 +1,12 @@
 //! The look of an answer that only says what was recorded under which name. No verb of its own.
 
 use crate::answer::View;
+use crate::error::CliError;
 use crate::json::Obj;
 use crate::render::Printer;
 use gemel_object::Family;
 use gemel_repo::history::Made;
+use gemel_repo::{Repo, names};
 use serde_json::{Map, Value};
 
 /// An object and its name.
@@ -30,6 +32,17 @@ impl View for Recorded {
         let Made { id, name } = &self.made;
         out.lit(self.noun).lit(" ").named(id, Some(name)).end();
     }
+}
+
+/// Refuses a `--producer` that is none, where nothing that is recorded says who did it.
+///
+/// # Errors
+/// Those of resolving it.
+pub(super) fn check_producer(repo: &Repo, given: Option<&String>) -> Result<(), CliError> {
+    if let Some(producer) = given {
+        names::resolve_as(repo, producer, Family::Producer)?;
+    }
+    Ok(())
 }
 
 /// What to say of `--producer` where an object has no place for it.

@@ -1,5 +1,6 @@
 //! `gemel name`.
 
+use super::made::check_producer;
 use crate::answer::{Answer, View};
 use crate::app::Context;
 use crate::color::Style;
@@ -19,9 +20,13 @@ pub(crate) struct Args {
     /// Let an existing name move
     #[arg(long)]
     force: bool,
+    /// Who does it; nothing recorded keeps it, so this is checked only
+    #[arg(long, value_name = "ID")]
+    producer: Option<String>,
 }
 
 pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c>, CliError> {
+    check_producer(context.repo()?, args.producer.as_ref())?;
     let options = NameOptions {
         id: args.id.clone(),
         name: args.name.clone(),

@@ -1,13 +1,12 @@
 //! `gemel snapshot`.
 
+use super::made::check_producer;
 use crate::answer::{Answer, View};
 use crate::app::Context;
 use crate::error::CliError;
 use crate::json::Obj;
 use crate::render::{Printer, counted, size};
-use gemel_object::Family;
 use gemel_repo::history::{self, SnapshotFacts, SnapshotOptions};
-use gemel_repo::names;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 
@@ -36,9 +35,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c>, CliError> {
     let repo = context.repo()?;
-    if let Some(producer) = &args.producer {
-        names::resolve_as(repo, producer, Family::Producer)?;
-    }
+    check_producer(repo, args.producer.as_ref())?;
     let options = SnapshotOptions {
         label: args.label.clone(),
         force: args.force,

@@ -1,5 +1,6 @@
 //! `gemel workspace list` and `remove`.
 
+use super::made::check_producer;
 use crate::answer::{Answer, View};
 use crate::app::Context;
 use crate::color::Style;
@@ -39,6 +40,9 @@ struct RemoveArgs {
     /// Even with a change in progress
     #[arg(long)]
     force: bool,
+    /// Who does it; nothing recorded keeps it, so this is checked only
+    #[arg(long, value_name = "ID")]
+    producer: Option<String>,
 }
 
 pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c>, CliError> {
@@ -51,6 +55,7 @@ pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c
             Ok(Answer::list(Listed(rows), count, slice))
         }
         Action::Remove(args) => {
+            check_producer(context.repo()?, args.producer.as_ref())?;
             let facts = history::workspace_remove(context.repo()?, &args.name, args.force, context.now_ms)?;
             Ok(Answer::done(Removed(facts)))
         }

@@ -595,3 +595,36 @@ fn what_no_change_lists_is_in_scope() {
     ]);
     assert_eq!((counts("superseded"), counts("unverified")), (json!(1), json!(1)));
 }
+
+/// Every verb that writes takes `--producer`, and none takes one that is none.
+#[test]
+fn every_writing_verb_asks_who_acts() {
+    let sandbox = Sandbox::with_changes();
+    let verbs: &[&[&str]] = &[
+        &["intent", "create", "--summary", "x"],
+        &["environment", "create", "--arch", "x"],
+        &["case", "create", "--summary", "x"],
+        &["case", "close", "Case1"],
+        &["config", "set", "--execution-policy", "allowlist"],
+        &["residual", "add", "--summary", "x"],
+        &["residual", "resolve", "R1", "--disposition", "open"],
+        &["residual", "link", "R1", "--path", "x"],
+        &["claim", "add", "--subject", "x", "--predicate", "y"],
+        &["claim", "link", "Cl1", "--evidence", "E1"],
+        &["agent-run", "create"],
+        &["context-manifest", "create"],
+        &["snapshot"],
+        &["name", "S1", "label"],
+        &["checkout", "S3"],
+        &["change", "begin"],
+        &["change", "finish"],
+        &["change", "begin", "--workspace", "w"],
+        &["change", "abort", "--workspace", "w"],
+        &["change", "begin", "--workspace", "v"],
+        &["workspace", "remove", "v", "--force"],
+    ];
+    for verb in verbs {
+        refused(&sandbox, &[*verb, &["--producer", "C1"]].concat(), "INVALID_ARGUMENT", "is not a producer");
+        sandbox.ok(&[*verb, &["--producer", "P1"]].concat());
+    }
+}
