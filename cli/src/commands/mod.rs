@@ -11,6 +11,7 @@ mod clone;
 mod completions;
 mod config;
 mod context_manifest;
+mod court;
 mod diff;
 mod environment;
 mod evidence;
@@ -70,6 +71,7 @@ verbs! {
     change Change,
     log Log,
     show Show,
+    court Court,
     diff Diff,
     evidence Evidence,
     checkout Checkout,

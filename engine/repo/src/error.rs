@@ -177,6 +177,20 @@ pub enum RepoError {
         /// The text.
         spec: String,
     },
+    /// A recorded command that the policy of the repository does not let run.
+    #[error("invalid: execution denied (POLICY_DENIED): {detail}")]
+    ExecutionDenied {
+        /// Which policy, and what would let it run.
+        detail: String,
+        /// The evidence whose command it is.
+        id: Gid,
+    },
+    /// A process that could not be watched, and was killed.
+    #[error("cannot watch the command: {source}; it was killed")]
+    Process {
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// An argument refused for another reason, told in full.
     #[error("{detail}")]
     Invalid {
@@ -266,7 +280,9 @@ impl RepoError {
             RepoError::NotARepository { .. }
             | RepoError::Unresolved { .. }
             | RepoError::NoWorkspace { .. } => Code::NotFound,
-            RepoError::UntrustedStore { .. } | RepoError::TrackedStore { .. } => Code::PolicyDenied,
+            RepoError::UntrustedStore { .. }
+            | RepoError::TrackedStore { .. }
+            | RepoError::ExecutionDenied { .. } => Code::PolicyDenied,
             RepoError::Object { source, .. } => object_code(source),
             RepoError::AlreadyExists { .. }
             | RepoError::Ambiguous { .. }
@@ -282,6 +298,7 @@ impl RepoError {
             RepoError::PendingCorrupt { .. }
             | RepoError::RecordCorrupt { .. }
             | RepoError::CorruptObject { .. } => Code::RepositoryCorrupt,
+            RepoError::Process { .. } => Code::Internal,
             RepoError::Cursor { .. } => Code::PaginationInvalid,
             RepoError::Limit { .. } => Code::LimitExceeded,
             RepoError::Content(error) => content_code(error),
@@ -293,7 +310,9 @@ impl RepoError {
     pub fn ids(&self) -> Vec<Gid> {
         match self {
             RepoError::Ambiguous { candidates, .. } => candidates.clone(),
-            RepoError::WrongFamily { id, .. } | RepoError::CorruptObject { id, .. } => vec![*id],
+            RepoError::WrongFamily { id, .. }
+            | RepoError::CorruptObject { id, .. }
+            | RepoError::ExecutionDenied { id, .. } => vec![*id],
             RepoError::NameTaken { existing, .. } => vec![*existing],
             RepoError::Invalid { ids, .. } => ids.clone(),
             RepoError::Content(error) => error.ids(),

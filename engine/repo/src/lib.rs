@@ -7,6 +7,7 @@
 
 pub mod audit;
 pub mod content;
+pub mod court;
 pub mod decision;
 mod error;
 pub mod facts;

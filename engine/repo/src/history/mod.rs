@@ -29,6 +29,7 @@ mod specs;
 mod standalone;
 mod states;
 pub(crate) mod table;
+pub(crate) mod unrecorded;
 pub(crate) mod view;
 pub(crate) mod workspace;
 

@@ -8,7 +8,8 @@ use gemel_object::families::{
     NewRetentionTier,
 };
 use gemel_object::{
-    DefaultUnknown, Disclosure, Encoded, ExecutionPolicy, Limits, ObjectError, ProducerKind, RetentionPolicy,
+    DefaultUnknown, Disclosure, Encoded, ExecutionPolicy, Family, Limits, ObjectError, ProducerKind,
+    RetentionPolicy,
 };
 use gemel_store::refs::local;
 use gemel_store::{NewObject, Refs, Store};
@@ -68,6 +69,14 @@ fn automation(system: &str, now_ms: i64) -> Result<Encoded, ObjectError> {
         ..NewProducer::default()
     }
     .encode(&Limits::DEFAULT)
+}
+
+/// The producer of what courts observe, the same in every repository (object model, section 12).
+///
+/// # Errors
+/// `Object`, which a limit below a hundred bytes would cause.
+pub(crate) fn court_runner() -> Result<Encoded> {
+    automation("court-runner", 0).map_err(|source| RepoError::Object { family: Family::Producer, source })
 }
 
 fn config(now_ms: i64) -> Result<Encoded, ObjectError> {
@@ -154,6 +163,10 @@ mod tests {
         assert_eq!(
             objects.producer.id.to_string(),
             "producer.06ff971e7bf19de0c069e0e230a03f470f242aabf7496ee7e3b5558301e7e730"
+        );
+        assert_eq!(
+            court_runner().unwrap().id.to_string(),
+            "producer.114bd62022bc2af7db8646e4d0a658df18cacd8a0021af560f48b7d454c6825d"
         );
     }
 

@@ -6,6 +6,7 @@ mod policy;
 mod trust;
 
 pub(crate) use policy::disclosure_default;
+pub(crate) use initial::court_runner;
 
 use crate::{RepoError, Result};
 use gemel_object::Gid;
