@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod disclosure;
+mod court;
 mod envelope;
 mod git;
 mod harness;

@@ -1,0 +1,67 @@
+//! `court` as a process: denials, plans, and what an observation looks like.
+
+use crate::harness::Sandbox;
+use serde_json::Value;
+
+/// A repository with evidence `E1` whose command is `command`.
+fn with_command(command: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("f.txt", "1");
+    sandbox.ok(&["change", "begin"]);
+    let escaped = command.replace('\\', "\\\\").replace('|', "\\|").replace(';', "\\;").replace(',', "\\,");
+    let evidence = format!("f.txt|pass|court_receipt|command={escaped}");
+    sandbox.ok(&["change", "finish", "--evidence", &evidence]);
+    sandbox
+}
+
+#[test]
+fn the_default_denies() {
+    let sandbox = with_command("touch marker");
+    for args in [&["court", "E1"][..], &["court", "E1", "--allow"]] {
+        let error = sandbox.refused(args);
+        assert_eq!(error["code"], "POLICY_DENIED");
+        let message = error["message"].as_str().expect("a message");
+        assert!(message.starts_with("invalid: execution denied (POLICY_DENIED): "), "{message}");
+        assert_eq!(error["ids"][0], sandbox.result(&["show", "E1"])["id"]);
+    }
+    assert!(!sandbox.root().join("marker").exists());
+}
+
+#[test]
+fn a_dry_run_tells_the_verdict() {
+    let sandbox = with_command("touch marker");
+    let plan = sandbox.result(&["court", "E1", "--dry-run", "--allow", "--timeout", "7"]);
+    assert_eq!(plan["command"], "touch marker");
+    assert_eq!((&plan["verdict"], &plan["timeout"]), (&Value::from("denied"), &Value::from(7)));
+    assert_eq!(
+        (&plan["execution_policy"], &plan["dry_run"]),
+        (&Value::from("never_auto_execute"), &Value::from(true))
+    );
+    assert!(plan.get("shell").is_none() && plan.get("argv").is_none());
+    let human = sandbox.ok(&["court", "E1", "--dry-run"]);
+    assert!(human.out.contains("court of E1") && human.out.contains("denied"), "{}", human.out);
+    // An odd time is taken for the nearest that is allowed, and that is said.
+    let envelope = sandbox.envelope(&["court", "E1", "--dry-run", "--timeout", "0"]);
+    assert_eq!(
+        (&envelope["result"]["timeout"], &envelope["notice"]),
+        (&Value::from(1), &Value::from("--timeout 0 was taken for 1"))
+    );
+    let envelope = sandbox.envelope(&["court", "E1", "--dry-run", "--timeout", "99999"]);
+    assert_eq!(envelope["result"]["timeout"], 3600);
+}
+
+#[test]
+fn what_has_no_court() {
+    let sandbox = with_command(" ");
+    let check = |args: &[&str], code: &str, expected: &str| {
+        let error = sandbox.refused(args);
+        assert_eq!(error["code"], code, "{args:?}");
+        assert!(error["message"].as_str().expect("a message").contains(expected), "{error}");
+    };
+    check(&["court", "E1"], "INVALID_ARGUMENT", "has an empty reproduction command");
+    check(&["court", "C1"], "INVALID_ARGUMENT", "C1 is not evidence");
+    check(&["court", "E9"], "NOT_FOUND", "E9");
+    check(&["court", "E1", "--timeout", "-1"], "INVALID_ARGUMENT", "unexpected argument");
+    check(&["court", "E1", "--timeout", "x"], "INVALID_ARGUMENT", "x");
+    check(&["court"], "INVALID_ARGUMENT", "EVIDENCE");
+}
