@@ -25,30 +25,30 @@ pub(crate) fn filled(
     environment: &Environment,
     outside: &Path,
 ) -> EnvironmentOptions {
+    let asked = |program: &str| ask(program, environment, outside).as_deref().and_then(version_in);
+    let rustc = || asked("rustc").map(|version| format!("rustc={version}"));
+    let cc = || asked("cc").map(|version| format!("cc={version}"));
+    let mut filled = machine(given);
+    filled.compiler = filled.compiler.or_else(rustc);
+    if !filled.tools.iter().any(|tool| tool.starts_with("cc=")) {
+        filled.tools.extend(cc());
+    }
+    filled
+}
+
+/// `given`, with system and processor filled in; no program is asked.
+pub(crate) fn machine(given: EnvironmentOptions) -> EnvironmentOptions {
     let here = given.os_family.as_deref().is_none_or(|family| family == std::env::consts::OS);
     let release = if here { os_release(&read("/etc/os-release")) } else { [None, None] };
     let [name, version] = release;
     let kernel = if here { line(&read("/proc/sys/kernel/osrelease")) } else { None };
-    let asked = |program: &str| ask(program, environment, outside).as_deref().and_then(version_in);
-    let rustc = || asked("rustc").map(|version| format!("rustc={version}"));
-    let cc = || asked("cc").map(|version| format!("cc={version}"));
-    let has_cc = given.tools.iter().any(|tool| tool.starts_with("cc="));
-    let mut tools = given.tools;
-    let compiler = match given.compiler {
-        Some(compiler) => Some(compiler),
-        None => rustc(),
-    };
-    if !has_cc {
-        tools.extend(cc());
-    }
     EnvironmentOptions {
         os_family: given.os_family.or_else(|| Some(std::env::consts::OS.to_owned())),
         os_name: given.os_name.or(name),
         os_version: given.os_version.or(version),
         kernel: given.kernel.or(kernel),
         arch: given.arch.or_else(|| Some(std::env::consts::ARCH.to_owned())),
-        compiler,
-        tools,
+        ..given
     }
 }
 

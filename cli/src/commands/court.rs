@@ -3,11 +3,13 @@
 use crate::answer::{Answer, View};
 use crate::app::Context;
 use crate::color::Style;
+use crate::detect;
 use crate::error::CliError;
 use crate::ids::hex;
 use crate::json::Obj;
 use crate::render::Printer;
 use gemel_repo::court::{self, CourtFacts, CourtOptions, CourtPlan, TIMEOUT_S, Verdict, Way};
+use gemel_repo::history::EnvironmentOptions;
 use serde_json::{Map, Value};
 
 /// Run the command of an evidence once more, if the policy of the repository lets it run
@@ -40,6 +42,7 @@ pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c
         allow: args.allow,
         timeout_s: args.timeout,
         producer: args.producer.clone(),
+        environment: Some(detect::machine(EnvironmentOptions::default())),
         now_ms: context.now_ms,
     };
     let (least, most, _) = TIMEOUT_S;

@@ -65,3 +65,35 @@ fn what_has_no_court() {
     check(&["court", "E1", "--timeout", "x"], "INVALID_ARGUMENT", "x");
     check(&["court"], "INVALID_ARGUMENT", "EVIDENCE");
 }
+
+#[cfg(unix)]
+#[test]
+fn an_observation_as_it_is_answered() {
+    let sandbox = with_command("echo hello; echo oops >&2; exit 3");
+    sandbox.ok(&["config", "set", "--execution-policy", "policy_gated"]);
+    let plan = sandbox.result(&["court", "E1", "--dry-run", "--allow"]);
+    assert_eq!((&plan["verdict"], &plan["shell"]), (&Value::from("runs"), &Value::from(true)));
+    let facts = sandbox.result(&["court", "E1", "--allow"]);
+    let keys: Vec<&str> = facts.as_object().expect("an object").keys().map(String::as_str).collect();
+    assert_eq!(
+        keys,
+        ["detail", "evidence", "exit_code", "name", "outcome", "source", "stderr_digest", "stdout_digest"]
+    );
+    assert_eq!((&facts["outcome"], &facts["exit_code"]), (&Value::from("fail"), &Value::from(3)));
+    assert_eq!((&facts["name"], &facts["detail"]), (&Value::from("E2"), &Value::from("oops\n")));
+    let shown = sandbox.ok(&["show", "E2"]).out;
+    assert!(shown.contains(std::env::consts::OS) || shown.contains("environment"), "{shown}");
+    let human = sandbox.ok(&["court", "E1", "--allow"]);
+    assert!(human.out.contains("court: E3") && human.out.contains("[fail]"), "{}", human.out);
+    sandbox.ok(&["fsck"]);
+
+    sandbox.ok(&["config", "set", "--execution-policy", "allowlist"]);
+    sandbox.write(".gemel/court.allowlist", "echo\n");
+    assert_eq!(sandbox.refused(&["court", "E1"])["code"], "POLICY_DENIED");
+    let plain = with_command("echo hello");
+    plain.ok(&["config", "set", "--execution-policy", "allowlist"]);
+    plain.write(".gemel/court.allowlist", "echo\n");
+    let plan = plain.result(&["court", "E1", "--dry-run"]);
+    assert_eq!(plan["argv"], serde_json::json!(["echo", "hello"]));
+    assert_eq!(plain.result(&["court", "E1"])["outcome"], "pass");
+}

@@ -10,13 +10,13 @@
 
 mod history_support;
 
-use gemel_object::families::{Evidence, NewConfig, NewEvidence};
+use gemel_object::families::{Environment, Evidence, NewConfig, NewEvidence};
 use gemel_object::{
     EvidenceKind, EvidenceOutcome, ExecutionPolicy, Family, Gid, Limits, Object, blob_envelope,
 };
 use gemel_repo::court::{self, CourtFacts, CourtOptions, Verdict, Way};
 use gemel_repo::facts::Silent;
-use gemel_repo::history::BeginOptions;
+use gemel_repo::history::{BeginOptions, EnvironmentOptions};
 use gemel_repo::{Code, RepoError};
 use gemel_store::NewObject;
 use history_support::{Life, summed};
@@ -84,6 +84,11 @@ impl Court {
             allow: true,
             timeout_s: Some(20),
             producer: None,
+            environment: Some(EnvironmentOptions {
+                os_family: Some("linux".to_owned()),
+                arch: Some("x86_64".to_owned()),
+                ..EnvironmentOptions::default()
+            }),
             now_ms: self.life.now(),
         }
     }
@@ -184,6 +189,9 @@ fn an_observation_is_whole_evidence() {
     assert_eq!(made.input_refs().iter().map(|id| id.to_string()).collect::<Vec<_>>(), [options.evidence]);
     assert_eq!(made.evaluated_state(), court.life.target("refs/state/head"));
     assert_eq!(made.created_at(), Some(options.now_ms));
+    let environment = made.environment().unwrap();
+    let stored = court.life.repo.store().read(&environment).unwrap();
+    assert_eq!(Environment::decode(&stored, &Limits::DEFAULT).unwrap().arch(), Some("x86_64"));
     let result = made.result().unwrap();
     assert_eq!(
         (result.outcome(), result.exit_code(), result.detail()),

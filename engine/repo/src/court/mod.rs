@@ -11,7 +11,7 @@ mod process;
 pub use policy::{Verdict, Way};
 
 use crate::facts::{Omitted, Progress, Uncertainty};
-use crate::history::nodes;
+use crate::history::{EnvironmentOptions, nodes};
 use crate::names::{Accept, Namer, resolve_in};
 use crate::{Repo, RepoError, Result};
 use gemel_object::families::{Config, Evidence};
@@ -32,6 +32,8 @@ pub struct CourtOptions {
     pub timeout_s: Option<u64>,
     /// Who observes; the shared producer `court-runner` when absent.
     pub producer: Option<String>,
+    /// The machine, which is recorded with what is observed.
+    pub environment: Option<EnvironmentOptions>,
     /// Unix milliseconds.
     pub now_ms: i64,
 }

@@ -63,6 +63,7 @@ mod unix {
             Some(text) => repo.producer(&refs, Some(text), None)?,
             None => runner.id,
         };
+        let environment = options.environment.as_ref().map(|machine| machine.encode(&limits)).transpose()?;
         let head = refs.get("refs/state/head")?;
         let mut uncertainty = match head {
             Some(state) => {
@@ -96,6 +97,8 @@ mod unix {
         made.result =
             Some(Outcome { detail: result.detail.clone().filter(|text| !text.is_empty()), ..result.clone() });
         made.outputs = outputs;
+        made.environment = environment.as_ref().map(|environment| environment.id);
+        beside.extend(environment);
         made.reproduction = Reproduction {
             replayable: Some(true),
             inputs_present: Some(true),
