@@ -2,8 +2,8 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
-mod disclosure;
 mod court;
+mod disclosure;
 mod envelope;
 mod git;
 mod harness;

@@ -5,8 +5,8 @@ mod initial;
 mod policy;
 mod trust;
 
-pub(crate) use policy::disclosure_default;
 pub(crate) use initial::court_runner;
+pub(crate) use policy::disclosure_default;
 
 use crate::{RepoError, Result};
 use gemel_object::Gid;

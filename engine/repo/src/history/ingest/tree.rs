@@ -120,7 +120,12 @@ impl<'de> Visitor<'de> for Walk<'_> {
                     return Err(A::Error::custom(format_args!("{key:?} stands twice in one object")));
                 }
                 found = true;
-                source.next_value_seed(Walk { at, names: self.names, bounds: self.bounds, on: &mut *self.on })?;
+                source.next_value_seed(Walk {
+                    at,
+                    names: self.names,
+                    bounds: self.bounds,
+                    on: &mut *self.on,
+                })?;
             } else {
                 source.next_value::<IgnoredAny>()?;
             }
@@ -133,7 +138,12 @@ impl<'de> Visitor<'de> for Walk<'_> {
             At::Outer => {
                 let mut at = 0;
                 while source
-                    .next_element_seed(Walk { at: At::Item(at), names: self.names, bounds: self.bounds, on: &mut *self.on })?
+                    .next_element_seed(Walk {
+                        at: At::Item(at),
+                        names: self.names,
+                        bounds: self.bounds,
+                        on: &mut *self.on,
+                    })?
                     .is_some()
                 {
                     at += 1;
@@ -369,8 +379,15 @@ mod tests {
         check(r#"{"runs":[{"results":null}],"a":{"results":[1]}}"#, "");
         check("{}", "");
         for bad in [
-            "[]", "{\"runs\":{}}", "{\"runs\":[1]}", "{\"runs\":[{\"results\":{}}]}", "{\"runs\":[null]}",
-            "{\"runs\":[],\"runs\":[]}", "{\"runs\":[]} x", "{\"runs\":[", "",
+            "[]",
+            "{\"runs\":{}}",
+            "{\"runs\":[1]}",
+            "{\"runs\":[{\"results\":{}}]}",
+            "{\"runs\":[null]}",
+            "{\"runs\":[],\"runs\":[]}",
+            "{\"runs\":[]} x",
+            "{\"runs\":[",
+            "",
             "{\"runs\":[{\"results\":[[0,0,0,0,0,0,0,0,0,0]]}]}",
         ] {
             pieces(bad).unwrap_err();
