@@ -1,4 +1,4 @@
-//! `evidence ingest`: documents of our own, good and bad.
+//! `evidence ingest`: documents of our own, good and bad, and reports of tools.
 
 use crate::harness::{Said, Sandbox};
 use serde_json::{Value, json};
@@ -188,10 +188,163 @@ fn input_that_is_no_document() {
         "stands twice",
     );
     check("[".repeat(1 << 20).as_bytes(), "INVALID_ARGUMENT", "no JSON");
-    let values = format!("{{\"schema\":\"gemel.evidence.v1\",\"x-a\":[{}0]}}", "0,".repeat(1_000_001));
-    check(values.as_bytes(), "INVALID_ARGUMENT", "more than 1000000 values");
+    let values = format!("{{\"schema\":\"gemel.evidence.v1\",\"a\":[{}0]}}", "0,".repeat(400_001));
+    check(values.as_bytes(), "INVALID_ARGUMENT", "more than 400000 values");
     check(&vec![b' '; (4 << 20) + 1], "LIMIT_EXCEEDED", "exceeds the limit of 4194304");
     check(&vec![b' '; (64 << 20) + 1], "LIMIT_EXCEEDED", "exceeds the limit of 67108864");
     assert_eq!(sandbox.refused(&["evidence", "ingest", "absent.json"])["code"], "NOT_FOUND");
     assert_eq!(sandbox.refused(&["evidence", "ingest", "src"])["code"], "INVALID_ARGUMENT");
+}
+
+const JUNIT: &str = "<testsuites><testsuite name='a.txt'><testcase name='x'/><testcase name='y'>\
+                     <failure message='boom'/></testcase></testsuite></testsuites>";
+
+fn classes(envelope: &Value) -> Vec<&str> {
+    let list = envelope["uncertainty"].as_array().expect("a list");
+    list.iter().map(|doubt| doubt["class"].as_str().expect("a class")).collect()
+}
+
+#[test]
+fn a_report_becomes_evidence() {
+    let sandbox = Sandbox::with_changes();
+    // It lies among the files, which are those of the recorded state otherwise.
+    sandbox.write("junit.xml", JUNIT);
+    let envelope = sandbox.envelope(&["evidence", "ingest", "junit.xml", "--tool", "cargo-nextest=0.9.1"]);
+    let result = &envelope["result"];
+    assert_eq!((&result["format"], &result["executed"]), (&json!("junit"), &json!(false)));
+    assert_eq!((&result["name"], &envelope["uncertainty"]), (&json!("E2"), &json!([])));
+    assert_eq!(result["evaluated_state"], sandbox.result(&["status"])["state"]["id"]);
+    assert_eq!(result["items"][0]["counts"], json!({"passed": 1, "failed": 1, "skipped": 0, "total": 2}));
+    let shown = sandbox.result(&["show", "E2"]);
+    assert_eq!(field(&shown, "subject"), "a.txt");
+    assert_eq!(field(&shown, "output_refs")[0], result["raw"]);
+    assert_eq!(field(&shown, "evaluated_state"), &result["evaluated_state"]);
+    assert_eq!(field(&shown, "producer"), &json!(producer(&sandbox)));
+    assert_eq!(field(&shown, "tools")[0][1]["value"], "0.9.1");
+    assert_eq!(field(&shown, "result")[0]["value"], "fail");
+    assert_eq!(field(&shown, "result")[1]["value"], "y: boom\n");
+    let raw = sandbox.result(&["show", result["raw"].as_str().expect("an identity")]);
+    assert_eq!(raw["body"].as_str().expect("hex").len(), 2 * JUNIT.len());
+    sandbox.ok(&["fsck"]);
+
+    // With a pinned clock the same file is the same evidence.
+    let pinned = |args: &[&str]| {
+        let mut command = sandbox.command(args);
+        command.env("GEMEL_TIME_MS", "1700000100000");
+        Said::of(command).json()
+    };
+    let args = ["evidence", "ingest", "junit.xml", "--state", "head", "--json"];
+    let (once, again) = (pinned(&args), pinned(&args));
+    assert_eq!((&once["result"], &once["result"]["name"]), (&again["result"], &json!("E3")));
+    let human = sandbox.ok(&["evidence", "ingest", "junit.xml"]);
+    assert!(human.out.contains("test_result: fail  a.txt  1 passed, 1 failed, 0 skipped"), "{}", human.out);
+}
+
+#[test]
+fn which_state_was_observed() {
+    let sandbox = Sandbox::with_changes();
+    let ingest = |more: &[&str]| {
+        sandbox.write("../report.xml", JUNIT);
+        sandbox.envelope(&[&["evidence", "ingest", "../report.xml"], more].concat())
+    };
+    let head = sandbox.result(&["status"])["state"]["id"].clone();
+    assert_eq!(ingest(&[])["result"]["evaluated_state"], head);
+    sandbox.write("a.txt", "four\n");
+    let unknown = ingest(&[]);
+    assert_eq!(classes(&unknown), ["evidence_freshness"]);
+    assert!(unknown["result"].get("evaluated_state").is_none());
+    let reason = unknown["uncertainty"][0]["reason"].as_str().expect("a reason");
+    assert!(reason.contains("1 path(s), \"a.txt\"") && reason.contains("--state"), "{reason}");
+    for (state, expected) in [("head", &head), ("result", &head), ("@state", &head), ("C2", &head)] {
+        assert_eq!(&ingest(&["--state", state])["result"]["evaluated_state"], expected, "{state}");
+    }
+    let first = sandbox.result(&["show", "S1"])["id"].clone();
+    assert_eq!(ingest(&["--state", "S1"])["result"]["evaluated_state"], first);
+    let none = ingest(&["--state", "none"]);
+    assert!(none["result"].get("evaluated_state").is_none() && classes(&none).is_empty());
+    let fresh = Sandbox::new();
+    fresh.write("r.xml", JUNIT);
+    assert_eq!(classes(&fresh.envelope(&["evidence", "ingest", "r.xml"])), ["evidence_freshness"]);
+    let refused =
+        |state: &str| fresh.refused(&["evidence", "ingest", "r.xml", "--state", state])["code"].clone();
+    assert_eq!(
+        [refused("head"), refused("result"), refused("S9")],
+        ["INVALID_ARGUMENT", "INVALID_ARGUMENT", "NOT_FOUND"]
+    );
+}
+
+#[test]
+fn where_and_by_whom() {
+    let sandbox = Sandbox::with_changes();
+    sandbox.write("../r.tap", "1..1\nok 1\nnoise\n");
+    sandbox.ok(&["environment", "create", "--os-family", "linux", "--arch", "riscv64"]);
+    sandbox.ok(&["producer", "create", "--kind", "automation", "--name", "ci"]);
+    let args = [
+        "evidence",
+        "ingest",
+        "../r.tap",
+        "--environment",
+        "Env1",
+        "--producer",
+        "P2",
+        "--subject",
+        "src/main.rs",
+    ];
+    let envelope = sandbox.envelope(&args);
+    assert_eq!(envelope["omitted"], json!([{"class": "tap", "count": 1, "reason": "unparsed"}]));
+    let shown = sandbox.result(&["show", "E2"]);
+    assert_eq!(field(&shown, "environment"), &sandbox.result(&["show", "Env1"])["id"]);
+    assert_eq!(field(&shown, "producer"), &sandbox.result(&["show", "P2"])["id"]);
+    assert_eq!(field(&shown, "subject"), "src/main.rs");
+    let here = sandbox.result(&["evidence", "ingest", "../r.tap", "--detect-environment"]);
+    let machine = sandbox.result(&["show", here["environment"].as_str().expect("an identity")]);
+    assert_eq!(field(&machine, "arch"), std::env::consts::ARCH);
+    // A document says all itself; flags may fill gaps, not contradict.
+    let document = document(&sandbox, &json!({"kind": "replay", "environment": "Env1"}));
+    sandbox.write("../d.json", &document.to_string());
+    let ingest = |more: &[&'static str]| [&["evidence", "ingest", "../d.json"], more].concat();
+    sandbox.ok(&ingest(&["--environment", "Env1", "--subject", "a.txt", "--state", "head"]));
+    for more in [["--subject", "b.txt"], ["--producer", "P2"], ["--tool", "a=1"]] {
+        assert_eq!(sandbox.refused(&ingest(&more))["code"], "INVALID_ARGUMENT", "{more:?}");
+    }
+    assert_eq!(sandbox.refused(&ingest(&["--detect-environment"]))["code"], "INVALID_ARGUMENT");
+}
+
+#[test]
+fn several_runs_in_one_file() {
+    let sandbox = Sandbox::with_changes();
+    let run = |name: &str| json!({"tool": {"driver": {"name": name, "version": "1"}}, "results": []});
+    let log = json!({"version": "2.1.0", "runs": [run("one"), run("two")]});
+    sandbox.write("../r.sarif", &log.to_string());
+    let result = sandbox.result(&["evidence", "ingest", "../r.sarif"]);
+    let names: Vec<&Value> =
+        result["items"].as_array().expect("rows").iter().map(|row| &row["name"]).collect();
+    assert_eq!(names, ["E2", "E3"]);
+    assert_eq!(result["name"], "E2");
+}
+
+#[test]
+fn reports_that_are_refused() {
+    let sandbox = Sandbox::with_changes();
+    sandbox.write("../r", "<testsuite/>");
+    let before = sandbox.ok(&["refs"]).out;
+    let check = |more: &[&str], code: &str, expected: &str| {
+        let error = sandbox.refused(&[&["evidence", "ingest", "../r"], more].concat());
+        assert_eq!(error["code"], code, "{more:?}");
+        assert!(error["message"].as_str().expect("a message").contains(expected), "{error}");
+    };
+    check(&["--format", "xml"], "INVALID_ARGUMENT", "auto, gemel, junit, sarif, tap, libtest, in-toto");
+    check(&["--format", "sarif"], "INVALID_ARGUMENT", "does not read as sarif");
+    check(&["--format", "tap"], "INVALID_ARGUMENT", "does not read as tap");
+    check(&["--format", "libtest"], "INVALID_ARGUMENT", "does not read as libtest");
+    check(&["--format", "in-toto"], "INVALID_ARGUMENT", "does not read as in-toto");
+    check(&["--format", "gemel"], "INVALID_ARGUMENT", "no JSON");
+    check(&["--tool", "nextest"], "INVALID_ARGUMENT", "NAME=VERSION");
+    check(&["--environment", "S1"], "INVALID_ARGUMENT", "not an environment");
+    check(&["--environment", "S1", "--detect-environment"], "INVALID_ARGUMENT", "cannot be used with");
+    check(&["--workspace", "a/b"], "INVALID_ARGUMENT", "workspace name");
+    check(&["--producer", "S1"], "INVALID_ARGUMENT", "not a producer");
+    sandbox.write("../r", "<html/>");
+    check(&[], "INVALID_ARGUMENT", "does not read as junit");
+    assert_eq!(sandbox.ok(&["refs"]).out, before);
 }

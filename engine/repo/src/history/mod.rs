@@ -41,7 +41,7 @@ pub use checkout::{CheckoutFacts, CheckoutOptions, checkout};
 pub use diff::{DiffEntry, DiffFacts, DiffKind, DiffOptions, DiffSide, Side, diff};
 pub use disclosure::{Openness, Veil};
 pub use finish::{AgentOptions, FinishFacts, FinishOptions, finish};
-pub use ingest::{IngestFacts, IngestOptions, Ingested, MAX_INPUT_BYTES, ingest};
+pub use ingest::{Format, IngestFacts, IngestOptions, Ingested, MAX_INPUT_BYTES, ingest};
 pub use listing::{NameFacts, NameOptions, RefRow, name_set, refs_list};
 pub use log::{LogFacts, LogOptions, LogOrder, LogRow, OperationRow, log};
 pub use observation::Counts;

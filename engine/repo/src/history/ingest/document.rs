@@ -1,7 +1,7 @@
 //! `gemel.evidence.v1`: evidence written as a document by whoever observed it (workflow, section 8).
 
-use super::Place;
 use super::fields::{Fields, bad, wrong};
+use super::place::{self, Place};
 use super::tree::{self, Bounds};
 use crate::history::observation::{Counts, NamedDigest, Observation, Outcome, Reproduction, Tool};
 use crate::names::{Accept, resolve_in};
@@ -13,15 +13,15 @@ use serde_json::{Map, Value};
 /// Name of the documents.
 pub(super) const SCHEMA: &str = "gemel.evidence.v1";
 
-/// Most values in a document: each reference takes three at most, and an object holds 100,000.
-const MAX_VALUES: u64 = 1_000_000;
+/// Most values in a document: a reference with its role takes three, and an object holds 100,000 references.
+const MAX_VALUES: u64 = 400_000;
 
 /// Reads a document and resolves what it refers to.
 ///
 /// # Errors
 /// `Invalid`, naming the key; `Store`.
 pub(super) fn read(bytes: &[u8], place: &Place<'_>) -> Result<Observation> {
-    let value = tree::read(bytes, Bounds { values: MAX_VALUES, keep: |_| true })
+    let value = tree::read(bytes, Bounds { values: MAX_VALUES, keep: |key| !key.starts_with("x-") })
         .map_err(|error| RepoError::invalid(format!("invalid: the document is no JSON: {error}")))?;
     match &value {
         Value::Object(members) => observation(members, place),
@@ -41,7 +41,7 @@ fn observation(members: &Map<String, Value>, place: &Place<'_>) -> Result<Observ
         (said, given) => {
             let said =
                 place.reference("producer", doc.required("producer", said)?, Some(Family::Producer))?;
-            place.agree("producer", Some(said), given)?;
+            place::agreed("producer", Some(said), given)?;
             said
         }
     };
@@ -199,7 +199,7 @@ impl Place<'_> {
     /// `Invalid`, naming the key, when nothing or several things are meant, or something of another family; `Store`.
     fn reference(&self, key: &str, text: &str, family: Option<Family>) -> Result<Gid> {
         let accept = family.map_or(Accept::ANY, Accept::only);
-        let (detail, ids) = match resolve_in(self.repo, self.refs, text, accept) {
+        let (detail, ids) = match resolve_in(self.repo, &self.refs, text, accept) {
             Ok(id) if self.repo.store().contains(&id)? => return Ok(id),
             Ok(id) => (format!("{id} is not present"), Vec::new()),
             Err(RepoError::Unresolved { .. } | RepoError::Store(StoreError::NotFound { .. })) => {

@@ -63,11 +63,14 @@ fn json(bytes: &[u8]) -> Format {
     let begins = |key: &str, start: &str| text(key).is_some_and(|text| text.starts_with(start));
     if members.contains_key("schema") {
         Format::Gemel
-    } else if begins("_type", "https://in-toto.io/Statement") || begins("payloadType", "application/vnd.in-toto") {
+    } else if begins("_type", "https://in-toto.io/Statement")
+        || begins("payloadType", "application/vnd.in-toto")
+    {
         Format::InToto
     } else if members.contains_key("runs") || text("$schema").is_some_and(|url| url.contains("sarif")) {
         Format::Sarif
-    } else if text("event").is_some() && text("type").is_some_and(|kind| ["suite", "test", "bench"].contains(&kind))
+    } else if text("event").is_some()
+        && text("type").is_some_and(|kind| ["suite", "test", "bench"].contains(&kind))
         || text("reason").is_some()
     {
         Format::Libtest
@@ -79,13 +82,15 @@ fn json(bytes: &[u8]) -> Format {
 /// The format of lines, by the first that tells; a build may have written its own before them.
 fn lines(bytes: &[u8]) -> Format {
     for line in bytes.split(|byte| *byte == b'\n').take(10_000) {
-        let is_event = line.starts_with(b"{") && line.windows(7).take(64).any(|part| part == b"\"event\"" || part == b"\"type\":");
+        let is_event = line.starts_with(b"{")
+            && line.windows(7).take(64).any(|part| part == b"\"event\"" || part == b"\"type\":");
         if is_event {
             return Format::Libtest;
         }
         let ok = line.strip_prefix(b"not ").unwrap_or(line).strip_prefix(b"ok");
         let is_point = ok.is_some_and(|rest| rest.first().is_none_or(u8::is_ascii_whitespace));
-        let is_plan = line.strip_prefix(b"1..").is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_digit));
+        let is_plan =
+            line.strip_prefix(b"1..").is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_digit));
         if line.starts_with(b"TAP version ") || line.starts_with(b"Bail out!") || is_point || is_plan {
             return Format::Tap;
         }

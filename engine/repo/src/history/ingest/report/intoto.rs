@@ -25,10 +25,13 @@ pub(super) fn read(bytes: &[u8]) -> Result<Vec<Report>, String> {
     if let Ok(document) = whole {
         return Ok(vec![document_of(&document)?]);
     }
-    let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).collect();
+    let lines: Vec<&[u8]> =
+        bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).collect();
     match whole {
         Err(error) if lines.len() < 2 => Err(error),
-        _ if lines.len() > super::MAX_REPORTS => Err(format!("it holds more than {} lines", super::MAX_REPORTS)),
+        _ if lines.len() > super::MAX_REPORTS => {
+            Err(format!("it holds more than {} lines", super::MAX_REPORTS))
+        }
         _ => lines
             .iter()
             .enumerate()
@@ -66,7 +69,8 @@ fn statement_of(statement: &Value) -> Result<Report, String> {
         PROVENANCE => provenance(predicate),
         other => {
             let mut report = Report::new(EvidenceKind::ExternalAttestation);
-            report.doubt("predicate", format!("what a predicate of type {:?} says was not read", line(other)));
+            report
+                .doubt("predicate", format!("what a predicate of type {:?} says was not read", line(other)));
             report
         }
     };
@@ -80,12 +84,17 @@ fn statement_of(statement: &Value) -> Result<Report, String> {
 /// The first subject with a name; that there are more is said.
 fn subject(report: &mut Report, statement: &Value) {
     let subjects = statement.get("subject").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let name = |subject: &Value| subject.get("name").or_else(|| subject.get("uri")).and_then(Value::as_str).map(line);
+    let name = |subject: &Value| {
+        subject.get("name").or_else(|| subject.get("uri")).and_then(Value::as_str).map(line)
+    };
     report.subject = subjects.iter().find_map(name).filter(|name| !name.is_empty());
     match subjects.len() {
         0 => report.doubt("subject", "the statement has no subject"),
         1 => {}
-        n => report.doubt("subject", format!("the statement is about {n} artifacts; the subject is the first of them")),
+        n => report.doubt(
+            "subject",
+            format!("the statement is about {n} artifacts; the subject is the first of them"),
+        ),
     }
     if !subjects.is_empty() {
         report.doubt("subject", "the artifacts were not compared with the digests of the statement");
@@ -96,7 +105,8 @@ fn test_result(predicate: &Value) -> Result<Report, String> {
     let mut report = Report::new(EvidenceKind::TestResult);
     let list = |key: &str| predicate.get(key).and_then(Value::as_array);
     let len = |key: &str| list(key).map_or(0, |list| u64::try_from(list.len()).unwrap_or(u64::MAX));
-    let counts = Counts { passed: len("passedTests") + len("warnedTests"), failed: len("failedTests"), skipped: 0 };
+    let counts =
+        Counts { passed: len("passedTests") + len("warnedTests"), failed: len("failedTests"), skipped: 0 };
     for test in list("failedTests").into_iter().flatten() {
         report.detail.add(test.as_str().unwrap_or_default(), "");
     }
@@ -107,7 +117,12 @@ fn test_result(predicate: &Value) -> Result<Report, String> {
             EvidenceOutcome::Pass
         }
         Some("FAILED") => EvidenceOutcome::Fail,
-        other => return Err(format!("result {:?} is none of PASSED, WARNED, FAILED", line(other.unwrap_or_default()))),
+        other => {
+            return Err(format!(
+                "result {:?} is none of PASSED, WARNED, FAILED",
+                line(other.unwrap_or_default())
+            ));
+        }
     };
     if said != EvidenceOutcome::Fail && by_counts(&counts) == EvidenceOutcome::Fail {
         report.doubt("counts", "the statement tells of success and lists failed tests");

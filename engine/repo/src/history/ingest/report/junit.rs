@@ -139,7 +139,10 @@ impl Run {
         let element = Element::of(tag.local_name().as_ref());
         let is_top = self.path.is_empty();
         if is_top && !matches!(element, Element::Suites | Element::Suite) {
-            return Err(format!("its outermost element is {:?}, not testsuites", line(tag.local_name().as_ref())));
+            return Err(format!(
+                "its outermost element is {:?}, not testsuites",
+                line(tag.local_name().as_ref())
+            ));
         }
         self.path.push(element);
         match element {
@@ -173,7 +176,10 @@ impl Run {
     fn attribute(&mut self, tag: &BytesStart<'_>, name: &str) -> Option<String> {
         let mut attributes = tag.attributes();
         // Looking for repetitions takes the square of their number.
-        let found = attributes.with_checks(false).flatten().find(|attribute| attribute.key.local_name().as_ref() == name)?;
+        let found = attributes
+            .with_checks(false)
+            .flatten()
+            .find(|attribute| attribute.key.local_name().as_ref() == name)?;
         Some(match found.normalized_value(XmlVersion::Implicit1_0) {
             Ok(value) => value.into_owned(),
             Err(_) => {
@@ -224,7 +230,8 @@ impl Run {
         }
         let name = self.attribute(tag, "name").unwrap_or_default();
         let class = self.attribute(tag, "classname").filter(|class| !class.is_empty() && *class != name);
-        let status = self.attribute(tag, "status").or_else(|| self.attribute(tag, "result")).unwrap_or_default();
+        let status =
+            self.attribute(tag, "status").or_else(|| self.attribute(tag, "result")).unwrap_or_default();
         self.case = Some(Case {
             name: match class {
                 Some(class) => format!("{}::{}", line(&class), line(&name)),
@@ -280,14 +287,18 @@ impl Run {
         let mut outcome = by_counts(&counts);
         if declared.is_there && cut.is_none() && declared.tests != counts.total() {
             let listed = counts.total();
-            self.report.doubt("counts", format!("the report declares {} tests and lists {listed}", declared.tests));
+            self.report
+                .doubt("counts", format!("the report declares {} tests and lists {listed}", declared.tests));
             if outcome != EvidenceOutcome::Fail && declared.tests > listed {
                 outcome = EvidenceOutcome::Inconclusive;
             }
         }
         if declared.bad > counts.failed {
             let bad = declared.bad;
-            self.report.doubt("counts", format!("the report declares {bad} failures and errors and lists {}", counts.failed));
+            self.report.doubt(
+                "counts",
+                format!("the report declares {bad} failures and errors and lists {}", counts.failed),
+            );
             outcome = EvidenceOutcome::Fail;
         }
         if let Some(reason) = cut {

@@ -12,7 +12,17 @@ const MAX_VALUES: u64 = 1000;
 
 /// What of a line is looked at.
 const KEYS: [&str; 11] = [
-    "type", "event", "name", "message", "reason", "passed", "failed", "ignored", "measured", "test_count", "filtered_out",
+    "type",
+    "event",
+    "name",
+    "message",
+    "reason",
+    "passed",
+    "failed",
+    "ignored",
+    "measured",
+    "test_count",
+    "filtered_out",
 ];
 
 /// Reads a file.
@@ -98,7 +108,8 @@ impl Run {
         self.open = self.open.saturating_sub(1);
         self.ended += 1;
         self.ended_badly |= is_bad;
-        self.told.passed = self.told.passed.saturating_add(number("passed")).saturating_add(number("measured"));
+        self.told.passed =
+            self.told.passed.saturating_add(number("passed")).saturating_add(number("measured"));
         self.told.failed = self.told.failed.saturating_add(number("failed"));
         self.told.skipped = self.told.skipped.saturating_add(number("ignored"));
         self.filtered = self.filtered.saturating_add(number("filtered_out"));
@@ -109,7 +120,10 @@ impl Run {
         let mut outcome = by_counts(&self.counts);
         if self.ended > 0 && self.open == 0 && self.told != self.counts {
             let (told, listed) = (self.told.total(), self.counts.total());
-            report.doubt("counts", format!("the suites tell of {told} results and {listed} are listed, or of others"));
+            report.doubt(
+                "counts",
+                format!("the suites tell of {told} results and {listed} are listed, or of others"),
+            );
         }
         if self.ended_badly || self.told.failed > 0 {
             outcome = EvidenceOutcome::Fail;
@@ -129,4 +143,3 @@ impl Run {
         self.report
     }
 }
-

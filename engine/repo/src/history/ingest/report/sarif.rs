@@ -12,15 +12,44 @@ const MAX_VALUES: (u64, u64) = (300_000, 10_000);
 
 /// What is kept of runs beside their results.
 const KEYS: [&str; 16] = [
-    "version", "runs", "tool", "driver", "extensions", "name", "semanticVersion", "rules", "id",
-    "defaultConfiguration", "level", "automationDetails", "invocations", "executionSuccessful", "exitCode",
+    "version",
+    "runs",
+    "tool",
+    "driver",
+    "extensions",
+    "name",
+    "semanticVersion",
+    "rules",
+    "id",
+    "defaultConfiguration",
+    "level",
+    "automationDetails",
+    "invocations",
+    "executionSuccessful",
+    "exitCode",
     "commandLine",
 ];
 
 /// What is kept of a result.
 const RESULT_KEYS: [&str; 19] = [
-    "ruleId", "ruleIndex", "rule", "id", "index", "toolComponent", "kind", "level", "message", "text",
-    "locations", "physicalLocation", "artifactLocation", "uri", "region", "startLine", "suppressions", "status",
+    "ruleId",
+    "ruleIndex",
+    "rule",
+    "id",
+    "index",
+    "toolComponent",
+    "kind",
+    "level",
+    "message",
+    "text",
+    "locations",
+    "physicalLocation",
+    "artifactLocation",
+    "uri",
+    "region",
+    "startLine",
+    "suppressions",
+    "status",
     "baselineState",
 ];
 
@@ -93,7 +122,8 @@ impl Run {
         }
         let invocations = run.get("invocations").and_then(Value::as_array);
         for invocation in invocations.into_iter().flatten() {
-            made.failed_to_run |= invocation.get("executionSuccessful").and_then(Value::as_bool) == Some(false);
+            made.failed_to_run |=
+                invocation.get("executionSuccessful").and_then(Value::as_bool) == Some(false);
         }
         if let Some([only]) = invocations.map(Vec::as_slice) {
             made.report.command = text(only, "/commandLine").map(str::to_owned);
@@ -115,11 +145,13 @@ impl Run {
         match text(result, "/kind").unwrap_or("fail") {
             _ if is_suppressed || is_gone => self.counts.skipped += 1,
             "pass" => self.counts.passed += 1,
-            "fail" => match self.level(result) {
+            "fail" => match self.level(result).to_owned().as_str() {
                 level @ ("error" | "warning") => {
                     self.counts.failed += 1;
                     let what = format!("{level} {}", place(result));
-                    self.report.detail.add(what.trim_end(), text(result, "/message/text").unwrap_or_default());
+                    self.report
+                        .detail
+                        .add(what.trim_end(), text(result, "/message/text").unwrap_or_default());
                 }
                 _ => self.counts.skipped += 1,
             },
@@ -145,7 +177,8 @@ impl Run {
         if result.pointer("/rule/toolComponent").is_some() {
             return "warning";
         }
-        let number = result.get("ruleIndex").or_else(|| result.pointer("/rule/index")).and_then(Value::as_u64);
+        let number =
+            result.get("ruleIndex").or_else(|| result.pointer("/rule/index")).and_then(Value::as_u64);
         let number = number.and_then(|number| usize::try_from(number).ok());
         let id = text(result, "/ruleId").or_else(|| text(result, "/rule/id"));
         let rule = number.or_else(|| id.and_then(|id| self.by_id.get(id).copied()));

@@ -135,7 +135,10 @@ impl Run {
             outcome = worst(outcome, EvidenceOutcome::Error);
         }
         if self.surprises > 0 {
-            report.doubt("todo", format!("{} test(s) passed although they are marked TODO", self.surprises));
+            report.doubt(
+                "todo",
+                format!("{} test(s) passed although they are marked as to do", self.surprises),
+            );
         }
         report.outcome = Some(outcome);
         report.counts = (total > 0).then_some(self.counts);
