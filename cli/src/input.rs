@@ -39,6 +39,9 @@ fn bounded(source: impl Read, shown: &str, limit: u64) -> Result<Vec<u8>, CliErr
 fn failed(shown: &str, error: &io::Error) -> CliError {
     let code = match error.kind() {
         io::ErrorKind::NotFound => Code::NotFound,
+        io::ErrorKind::InvalidFilename | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidInput => {
+            Code::InvalidArgument
+        }
         _ => Code::Internal,
     };
     CliError::new(code, format!("cannot read {shown}: {error}"))

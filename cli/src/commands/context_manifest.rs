@@ -4,14 +4,12 @@ use crate::answer::{Answer, View};
 use crate::app::Context;
 use crate::error::CliError;
 use crate::ids::hex;
+use crate::input;
 use crate::json::Obj;
 use crate::render::Printer;
 use gemel_object::Limits;
-use gemel_repo::Code;
 use gemel_repo::history::{self, ManifestFacts, ManifestOptions};
 use serde_json::{Map, Value};
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Record what agents see
@@ -93,25 +91,8 @@ pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c
 
 /// The text of a file, no longer than a text may be.
 fn text_of(context: &Context<'_>, path: &Path) -> Result<String, CliError> {
-    let most = Limits::DEFAULT.max_string_bytes;
-    let shown = path.display();
-    let unreadable = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => CliError::new(Code::NotFound, format!("no such file: {shown}")),
-        _ => CliError::new(Code::Internal, format!("cannot read {shown}: {error}")),
-    };
-    let mut bytes = Vec::new();
-    let read = if path == Path::new("-") {
-        io::stdin().lock().take(most + 1).read_to_end(&mut bytes)
-    } else {
-        let file = File::open(context.absolute(path)?).map_err(unreadable)?;
-        file.take(most + 1).read_to_end(&mut bytes)
-    };
-    read.map_err(unreadable)?;
-    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > most {
-        let detail = format!("{shown} is longer than the {most} bytes that a text may have");
-        return Err(CliError::new(Code::LimitExceeded, detail));
-    }
-    String::from_utf8(bytes).map_err(|_| CliError::invalid(format!("{shown} is not UTF-8 text")))
+    let bytes = input::read(context, path, Limits::DEFAULT.max_string_bytes)?;
+    String::from_utf8(bytes).map_err(|_| CliError::invalid(format!("{} is not UTF-8 text", path.display())))
 }
 
 struct Recorded(ManifestFacts);

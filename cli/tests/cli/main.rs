@@ -11,6 +11,7 @@ mod identities;
 mod ingest;
 mod looks;
 mod migration;
+mod odd_values;
 mod pages;
 #[cfg(unix)]
 mod processes;

@@ -5,6 +5,7 @@ use crate::history::DEFAULT_WORKSPACE;
 use crate::names::Kind;
 use gemel_object::{Family, Gid, ObjectError};
 use gemel_store::StoreError;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// Stable class of a failure (query surface, section 1.6).
@@ -341,9 +342,15 @@ fn content_code(error: &ContentError) -> Code {
         | ContentError::ProtectedTarget { .. } => Code::PolicyDenied,
         ContentError::Limit { .. } => Code::LimitExceeded,
         ContentError::CorruptObject { .. } => Code::RepositoryCorrupt,
-        ContentError::Unstable { .. } | ContentError::Changed { .. } | ContentError::Io { .. } => {
-            Code::Internal
-        }
+        ContentError::Unstable { .. } | ContentError::Changed { .. } => Code::Internal,
+        // A path that was given and cannot be one; anything else is the disk's failure.
+        ContentError::Io { source, .. } => match source.kind() {
+            ErrorKind::InvalidFilename | ErrorKind::NotADirectory | ErrorKind::InvalidInput => {
+                Code::InvalidArgument
+            }
+            ErrorKind::NotFound => Code::NotFound,
+            _ => Code::Internal,
+        },
         ContentError::Store(error) => store_code(error),
     }
 }
