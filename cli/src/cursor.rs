@@ -2,8 +2,8 @@
 
 use crate::error::CliError;
 use gemel_object::{Family, Gid};
-use gemel_repo::Code;
 use gemel_repo::facts::{Cursor, Page};
+use gemel_repo::{Code, knowledge};
 use serde_json::Value;
 
 /// Rows of a page when the caller names no limit.
@@ -69,17 +69,36 @@ impl PageArgs {
     /// # Errors
     /// `INVALID_ARGUMENT` for a limit of zero, `PAGINATION_INVALID` for a cursor that is not of this list.
     pub(crate) fn window(&self, order: Order) -> Result<Window, CliError> {
+        let after = self.cursor.as_deref().map(|text| decode(text, order)).transpose()?;
+        self.from(after, order)
+    }
+
+    /// The same for lists that the published program pages, too: its cursors are taken.
+    ///
+    /// # Errors
+    /// As [`PageArgs::window`].
+    pub(crate) fn window_of_old(&self, order: Order) -> Result<Window, CliError> {
+        let read = |text: &String| decode_old(text).map_or_else(|| decode(text, order), Ok);
+        let after = self.cursor.as_ref().map(read).transpose()?;
+        self.from(after, order)
+    }
+
+    fn from(&self, after: Option<Cursor>, order: Order) -> Result<Window, CliError> {
         let asked = self.limit.unwrap_or(DEFAULT_LIMIT);
         if asked == 0 {
             return Err(CliError::invalid("invalid limit 0 (expected 1 to 1000)"));
         }
         let notice = (asked > MAX_LIMIT).then(|| format!("limit {asked} was capped to {MAX_LIMIT}"));
-        let after = self.cursor.as_deref().map(|text| decode(text, order)).transpose()?;
         Ok(Window { limit: asked.min(MAX_LIMIT), after, order, notice })
     }
 }
 
 impl Window {
+    /// What the library is asked for.
+    pub(crate) fn wanted(&self) -> knowledge::Window {
+        knowledge::Window { limit: self.limit, cursor: self.after.clone() }
+    }
+
     /// The page of a list that was cut by the library.
     pub(crate) fn slice(self, page: Page) -> Slice {
         let next_cursor = page.next.map(|next| encode(&next, self.order));
@@ -145,6 +164,13 @@ fn decode(text: &str, order: Order) -> Result<Cursor, CliError> {
         return Err(bad("it belongs to a list of another order"));
     }
     Ok(Cursor { anchor, offset })
+}
+
+/// A cursor of the published program, `<created_at>:<identity>`. How many rows went before, it does not say.
+fn decode_old(text: &str) -> Option<Cursor> {
+    let (time, anchor) = text.split_once(':')?;
+    time.parse::<i64>().ok()?;
+    Some(Cursor { anchor: Gid::parse(anchor).ok()?, offset: u64::MAX })
 }
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

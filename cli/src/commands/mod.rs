@@ -3,10 +3,12 @@
 //! A new verb is a file here, its `mod` line, and its line in the table at the end.
 
 mod agent_run;
+mod attempts;
 mod case;
 mod change;
 mod checkout;
 mod claim;
+mod claims;
 mod clone;
 mod completions;
 mod config;
@@ -27,6 +29,8 @@ mod made;
 mod man;
 mod migrate;
 mod name;
+mod next;
+mod policy;
 mod producer;
 mod protocol;
 mod pull;
@@ -34,10 +38,13 @@ mod push;
 mod refs;
 mod repack;
 mod residual;
+mod residuals;
 mod serve;
 mod show;
 mod snapshot;
 mod status;
+mod told;
+mod trajectory;
 mod workspace;
 
 use crate::answer::Answer;
@@ -73,7 +80,13 @@ verbs! {
     show Show,
     court Court,
     diff Diff,
+    attempts Attempts,
+    claims Claims,
     evidence Evidence,
+    residuals Residuals,
+    trajectory Trajectory,
+    next Next,
+    policy Policy,
     checkout Checkout,
     intent Intent,
     claim Claim,

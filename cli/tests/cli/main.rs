@@ -9,6 +9,7 @@ mod git;
 mod harness;
 mod identities;
 mod ingest;
+mod lists;
 mod looks;
 mod migration;
 mod odd_values;

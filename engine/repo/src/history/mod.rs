@@ -51,6 +51,7 @@ pub use show::{ShowFacts, show};
 pub use snapshot::{SnapshotFacts, SnapshotOptions, snapshot};
 pub use standalone::*;
 pub use states::resolve_state;
+pub(crate) use states::state_of;
 pub use workspace::{
     DEFAULT_WORKSPACE, PendingFacts, Standing, WorkspaceFacts, change_status, workspace_list,
     workspace_remove,

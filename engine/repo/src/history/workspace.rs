@@ -231,6 +231,18 @@ pub fn workspace_list(repo: &Repo) -> Result<Vec<WorkspaceFacts>> {
     Ok(rows)
 }
 
+/// Names of the workspaces with a change in progress, ascending.
+///
+/// # Errors
+/// `Store`.
+pub(crate) fn pending_workspaces(refs: &Refs) -> Result<Vec<String>> {
+    let records = refs.scan(local::WORKTREES)?.filter_map(|(name, _)| {
+        let (workspace, record) = name.strip_prefix(local::WORKTREES)?.rsplit_once('/')?;
+        (record == "pending").then(|| workspace.to_owned())
+    });
+    Ok(records.collect())
+}
+
 /// The head change and its state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {

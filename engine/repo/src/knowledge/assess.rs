@@ -54,9 +54,11 @@ pub(crate) fn assess(world: &mut World<'_>, kind: ScopeKind) -> Result<Arc<Asses
     }
     let required = required::required(world)?;
     let satisfied = required::satisfied(world, &scope)?;
+    let mut uncertainty = doubts(statuses.iter().flat_map(|derived| &derived.unsure));
+    uncertainty.extend(required::stale_support(world, &scope, &statuses, &required)?);
     let assessment = Arc::new(Assessment {
         readiness: readiness::judge(&scope, &statuses, &required, &satisfied, kind.as_str()),
-        uncertainty: doubts(statuses.iter().flat_map(|derived| &derived.unsure)),
+        uncertainty,
         current,
         intent,
         scope,

@@ -7,18 +7,39 @@ mod disclosure;
 mod freshness;
 mod ledger;
 mod loose;
+mod doubts;
+mod freshness;
+mod ledger;
+mod lists;
+mod next;
+mod policy;
 mod readiness;
 mod required;
 mod scope;
 mod session;
 mod sets;
 mod status;
+mod steps;
 mod subject;
+mod trajectory;
 mod world;
 
 pub use claims::ClaimStatus;
 pub use disclosure::veil;
+pub use lists::{
+    AttemptEntry, AttemptsFacts, AttemptsOptions, CaseCounts, ClaimEntry, ClaimsFacts, ClaimsOptions,
+    EvidenceEntry, EvidenceFacts, EvidenceListFacts, EvidenceListOptions, FreshnessFacts, ReproductionFacts,
+    ResidualEntry, ResidualOrder, ResidualScopeFacts, ResidualsFacts, ResidualsOptions, Window, attempts,
+    claims, evidence_list, evidence_show, residuals,
+};
+pub use next::{NextFacts, next};
+pub use policy::{GapFacts, PolicyFacts, RequiredFacts, policy};
+pub use steps::Recommendation;
 pub use readiness::{Readiness, Reason, Verdict};
 pub use required::EvidenceRow;
 pub use session::Session;
 pub use status::{ClaimCounts, ClaimRow, ResidualRow, StatusFacts, StatusOptions, WorkspaceStatus, status};
+pub use trajectory::{
+    HandoffFacts, StepFacts, TrajectoryFacts, TrajectoryListFacts, TrajectoryListOptions, TrajectoryRow,
+    trajectory, trajectory_list,
+};

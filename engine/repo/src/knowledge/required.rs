@@ -1,13 +1,16 @@
 //! Required verification, and evidence by platform (object model, section 15.6; query surface, section 4.1).
 
 use crate::Result;
+use crate::facts::Uncertainty;
 use crate::history::nodes;
+use crate::knowledge::claims::Derived;
 use crate::knowledge::scope::Scope;
 use crate::knowledge::world::{Platform, World};
 use gemel_object::families::Config;
 use gemel_object::{EvidenceKind, EvidenceOutcome, Gid};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// A combination that must have passed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,6 +81,46 @@ pub(crate) fn satisfied(world: &mut World<'_>, scope: &Scope) -> Result<BTreeSet
         }
     }
     Ok(found)
+}
+
+/// Says which required combinations are satisfied only by evidence that may require refresh: they stay satisfied (object
+/// model, section 15.6). `statuses` are those of the scope's claims, in their order.
+///
+/// # Errors
+/// `Store`, `CorruptObject`.
+pub(crate) fn stale_support(
+    world: &mut World<'_>,
+    scope: &Scope,
+    statuses: &[Arc<Derived>],
+    required: &BTreeSet<Combination>,
+) -> Result<Vec<Uncertainty>> {
+    // Stale evidence by the combination it satisfies; `None` once there is fresh evidence for it.
+    let mut support: BTreeMap<Combination, Option<BTreeSet<Gid>>> = BTreeMap::new();
+    if required.is_empty() {
+        return Ok(Vec::new());
+    }
+    for (claim, derived) in scope.claims.iter().zip(statuses) {
+        let Some(kind) = claim.node.kind else { continue };
+        for id in &derived.supporting {
+            let Some(node) = world.evidence(id)? else { continue };
+            let Some(platform) = world.platform(&node)? else { continue };
+            let combination = Combination { kind: kind.as_str().to_owned(), platform };
+            let stale = support.entry(combination).or_insert_with(|| Some(BTreeSet::new()));
+            match stale {
+                Some(ids) if derived.stale.contains(id) => drop(ids.insert(*id)),
+                fresh => *fresh = None,
+            }
+        }
+    }
+    let doubt = |combination: &Combination| {
+        let ids = support.get(combination)?.as_ref()?;
+        let Combination { kind, platform } = combination;
+        let reason =
+            format!("{kind} on {}/{} rests on evidence that may require refresh", platform.os, platform.arch);
+        let ids = ids.iter().map(Gid::to_string).collect();
+        Some(Uncertainty { class: "evidence_freshness", ids, reason })
+    };
+    Ok(required.iter().filter_map(doubt).collect())
 }
 
 /// Rows for `status`: platforms of the matrix and of the evidence in scope, then oracles.

@@ -2,6 +2,7 @@
 //! section 3.1; object model, section 13).
 
 use crate::Result;
+use crate::facts::Named;
 use crate::history::graph::{ChangeSet, Lines};
 use crate::history::known::known_changes;
 use crate::history::lineage::{NamedTrajectory, named_trajectories};
@@ -141,12 +142,21 @@ impl World<'_> {
         for source in self.ledger()?.naming(change) {
             if source.family() == Family::Trajectory
                 && let Some(at) = versions.get(&source)
-                && self.graph.trajectory(&source)?.is_some_and(|version| version.changes.contains(change))
+                && self.graph.version_lists(&source, change)?
             {
                 found.insert(*at);
             }
         }
         Ok(found.into_iter().filter_map(|at| named.get(at).cloned()).collect())
+    }
+
+    /// The trajectory that lists a change; of several the one with the highest number.
+    ///
+    /// # Errors
+    /// `Store`, `CorruptObject`.
+    pub(crate) fn trajectory_of(&mut self, change: &Gid) -> Result<Option<Named>> {
+        let named = self.trajectories_of(change)?.pop();
+        Ok(named.map(|named| Named { id: named.id, name: Some(named.name) }))
     }
 
     /// Whether a claim, evidence or residual is declared: a known change, a version of a named trajectory or a declared
@@ -236,7 +246,7 @@ impl World<'_> {
     /// # Errors
     /// `Store`, `CorruptObject`.
     pub(crate) fn newest_residual(&mut self, id: &Gid) -> Result<Gid> {
-        let mut newest = *id;
+        let mut newest = self.residual_versions(id)?.last().map_or(*id, |first| first.id);
         let mut seen = HashSet::from([newest]);
         loop {
             let mut followers = Vec::new();
@@ -256,7 +266,7 @@ impl World<'_> {
         }
     }
 
-    /// The first version of a residual that is stored.
+    /// A residual version and those before it, newest first, as far as they are stored.
     ///
     /// # Errors
     /// `Store`, `CorruptObject`.
@@ -389,6 +399,6 @@ impl World<'_> {
 }
 
 /// Whether a claim says the same of the same subject as an older one.
-fn refines(newer: &ClaimNode, older: &ClaimNode) -> bool {
+pub(crate) fn refines(newer: &ClaimNode, older: &ClaimNode) -> bool {
     newer.subject == older.subject && newer.predicate == older.predicate
 }

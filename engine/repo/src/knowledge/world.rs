@@ -9,8 +9,8 @@ use crate::knowledge::claims::Derived;
 use crate::knowledge::freshness::Judge;
 use crate::knowledge::ledger::Ledger;
 use crate::knowledge::scope::ScopeKind;
-use gemel_object::Gid;
 use gemel_object::families::Environment;
+use gemel_object::{Family, Gid};
 use gemel_store::{Refs, Store};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
@@ -40,6 +40,8 @@ pub(crate) struct World<'s> {
     pub(super) declared: HashMap<Gid, bool>,
     pub(super) order: Option<Arc<Lines>>,
     pub(super) judge: Option<Judge>,
+    /// Everything declared of a family, in the order of its list.
+    pub(super) lists: HashMap<Family, Arc<Vec<Gid>>>,
     /// Statuses of claims against the head state.
     pub(super) derived: HashMap<Gid, Arc<Derived>>,
     pub(super) assessed: HashMap<ScopeKind, Arc<Assessment>>,
@@ -97,6 +99,7 @@ impl<'s> World<'s> {
             declared: HashMap::new(),
             order: None,
             judge: None,
+            lists: HashMap::new(),
             derived: HashMap::new(),
             assessed: HashMap::new(),
             claims: HashMap::new(),

@@ -118,6 +118,16 @@ impl Graph<'_> {
         Ok(seen.members().iter().filter_map(|num| self.id(*num)).collect())
     }
 
+    /// Whether one version of a trajectory lists a change.
+    ///
+    /// # Errors
+    /// `Store`, `CorruptObject`.
+    pub(crate) fn version_lists(&mut self, version: &Gid, change: &Gid) -> Result<bool> {
+        let (version, change) = (self.intern(version), self.intern(change));
+        let Some(record) = self.trajectory_record(version)? else { return Ok(false) };
+        Ok(self.list(record.list, 0, record.changes).any(|num| num == change))
+    }
+
     /// Which of the changes `wanted` the versions of a trajectory list; those are taken out of it.
     ///
     /// # Errors

@@ -1,0 +1,21 @@
+//! Lists: which rows there are, in which order, and the page that is asked for (query surface, sections 1.2 and 1.4).
+
+mod attempts;
+mod claims;
+mod evidence;
+mod order;
+mod page;
+mod residuals;
+
+pub(crate) use attempts::outcome_word;
+pub use attempts::{AttemptEntry, AttemptsFacts, AttemptsOptions, attempts};
+pub use claims::{ClaimEntry, ClaimsFacts, ClaimsOptions, claims};
+pub use evidence::{
+    CaseCounts, EvidenceEntry, EvidenceFacts, EvidenceListFacts, EvidenceListOptions, FreshnessFacts,
+    ReproductionFacts, evidence_list, evidence_show,
+};
+pub use page::Window;
+pub(crate) use page::page;
+pub use residuals::{
+    ResidualEntry, ResidualOrder, ResidualScopeFacts, ResidualsFacts, ResidualsOptions, residuals,
+};
