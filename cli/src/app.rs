@@ -92,21 +92,6 @@ impl Context<'_> {
         Ok(answer?)
     }
 
-    /// Asks what is known. What is read for one question is there for the next, also for that of another command of
-    /// the same session.
-    ///
-    /// # Errors
-    /// As [`Context::repo`], and those of `ask`.
-    pub(crate) fn knowing<'c, T>(
-        &'c self,
-        ask: impl FnOnce(&mut knowledge::Session<'c>) -> Result<T, RepoError>,
-    ) -> Result<T, CliError> {
-        let mut session = knowledge::Session::new(self.repo()?);
-        let answer = ask(&mut session)?;
-        session.keep();
-        Ok(answer)
-    }
-
     /// Opens that repository; the inner error is the library's own.
     ///
     /// # Errors

@@ -9,7 +9,12 @@ fn sandbox() -> Sandbox {
     finish(
         &sandbox,
         "1",
-        &["--claim", "a.txt|sorted|correctness", "--residual", "timer drift|blocking|unexplained_divergence|claims=0;paths=a.txt"],
+        &[
+            "--claim",
+            "a.txt|sorted|correctness",
+            "--residual",
+            "timer drift|blocking|unexplained_divergence|claims=0;paths=a.txt",
+        ],
     );
     finish(
         &sandbox,
@@ -92,7 +97,13 @@ fn claims_in_pages_and_by_old_cursors() {
         assert_eq!(sandbox.refused(&["claims", "--cursor", bad])["code"], "PAGINATION_INVALID", "{bad}");
         assert_eq!(sandbox.refused(&["residuals", "--cursor", bad])["code"], "PAGINATION_INVALID", "{bad}");
     }
-    for list in [&["claims"][..], &["residuals"], &["evidence", "list"], &["attempts", "a.txt"], &["trajectory", "list"]] {
+    for list in [
+        &["claims"][..],
+        &["residuals"],
+        &["evidence", "list"],
+        &["attempts", "a.txt"],
+        &["trajectory", "list"],
+    ] {
         assert_eq!(sandbox.refused(&[list, &["--limit", "0"]].concat())["code"], "INVALID_ARGUMENT");
         let capped = sandbox.envelope(&[list, &["--limit", "5000"]].concat());
         assert_eq!(capped["request"]["params"]["limit"], 1000);
@@ -113,7 +124,10 @@ fn residuals_persist_through_later_changes() {
     let first = of("R1");
     assert_eq!((&first["declared_by"], &first["first_id"]), (&name("C1"), &first["id"]));
     assert_eq!(first["scope"]["paths"], json!(["a.txt"]));
-    assert_eq!((&first["severity"], &first["classification"]), (&json!("blocking"), &json!("unexplained_divergence")));
+    assert_eq!(
+        (&first["severity"], &first["classification"]),
+        (&json!("blocking"), &json!("unexplained_divergence"))
+    );
     assert_eq!(first["affected_claims"], json!([name("Cl1")]));
     assert_eq!(names(&sandbox, &["residuals", "--order", "severity"], "residuals"), ["R1", "R2"]);
     assert_eq!(names(&sandbox, &["residuals", "--severity", "low"], "residuals"), ["R2"]);
@@ -125,7 +139,10 @@ fn residuals_persist_through_later_changes() {
     // A cursor belongs to its order.
     let page = sandbox.envelope(&["residuals", "--order", "severity", "--limit", "1"]);
     let cursor = page["pagination"]["next_cursor"].as_str().expect("a cursor");
-    assert_eq!(names(&sandbox, &["residuals", "--order", "severity", "--cursor", cursor], "residuals"), ["R2"]);
+    assert_eq!(
+        names(&sandbox, &["residuals", "--order", "severity", "--cursor", cursor], "residuals"),
+        ["R2"]
+    );
     assert_eq!(sandbox.refused(&["residuals", "--cursor", cursor])["code"], "PAGINATION_INVALID");
 }
 
@@ -154,7 +171,12 @@ fn evidence_with_its_freshness() {
     let about = sandbox.result(&["evidence", "list", "--subject", "fast"]);
     assert_eq!((rows(&about, "evidence").len(), &about["subject"]), (2, &json!("fast")));
     assert!(names(&sandbox, &["evidence", "list", "--subject", "a.txt"], "evidence").is_empty());
-    for bad in [&["evidence", "C1"][..], &["evidence", "list", "--kind", "x"], &["evidence", "list", "--outcome", "x"], &["evidence"]] {
+    for bad in [
+        &["evidence", "C1"][..],
+        &["evidence", "list", "--kind", "x"],
+        &["evidence", "list", "--outcome", "x"],
+        &["evidence"],
+    ] {
         assert_eq!(sandbox.refused(bad)["code"], "INVALID_ARGUMENT", "{bad:?}");
     }
     assert_eq!(sandbox.refused(&["evidence", "E9"])["code"], "NOT_FOUND");
@@ -232,7 +254,16 @@ fn what_to_do_next() {
     let steps = rows(&sandbox.result(&["next"]), "recommendations");
     assert_eq!((&steps[0]["kind"], &steps[0]["subject"]), (&json!("continue"), &json!("default")));
     sandbox.write("a.txt", "1");
-    sandbox.ok(&["change", "finish", "--claim", "a.txt|holds|other|evidence=0", "--evidence", "a.txt|fail", "--residual", "slow|high"]);
+    sandbox.ok(&[
+        "change",
+        "finish",
+        "--claim",
+        "a.txt|holds|other|evidence=0",
+        "--evidence",
+        "a.txt|fail",
+        "--residual",
+        "slow|high",
+    ]);
     let next = sandbox.result(&["next"]);
     let steps = rows(&next, "recommendations");
     let kinds: Vec<_> = steps.iter().map(|step| step["kind"].clone()).collect();

@@ -71,7 +71,9 @@ impl View for Shown {
         }
         if self.timestamps {
             for (label, time) in [("created", facts.created_at_ms), ("updated", facts.updated_at_ms)] {
-                time.iter().for_each(|time| drop(out.field(label, &time::utc(*time))));
+                if let Some(time) = time {
+                    out.field(label, &time::utc(time));
+                }
             }
         }
         let mut table = Table::default();
@@ -130,6 +132,8 @@ fn handoff_lines(handoff: &HandoffFacts, out: &mut Printer<'_>) {
     for (label, lines) in
         [("done", &handoff.completed), ("left", &handoff.remaining), ("next", &handoff.next_steps)]
     {
-        lines.iter().for_each(|line| drop(out.lit("  ").field(label, &first_line(line))));
+        for line in lines {
+            out.lit("  ").field(label, &first_line(line));
+        }
     }
 }

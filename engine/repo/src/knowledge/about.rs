@@ -99,6 +99,9 @@ impl World<'_> {
         found.retain(|id| id.family() == family);
         if let Some(id) = subject.id {
             for source in self.ledger()?.naming(&id) {
+                if source.family() != family {
+                    continue;
+                }
                 let is_about = match family {
                     Family::Claim => self.claim(&source)?.is_some_and(|node| node.subject_refs.contains(&id)),
                     Family::Evidence => {
@@ -106,7 +109,7 @@ impl World<'_> {
                     }
                     _ => false,
                 };
-                if source.family() == family && is_about {
+                if is_about {
                     found.insert(source);
                 }
             }

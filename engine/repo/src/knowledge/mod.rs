@@ -34,11 +34,11 @@ pub use lists::{
 };
 pub use next::{NextFacts, next};
 pub use policy::{GapFacts, PolicyFacts, RequiredFacts, policy};
-pub use steps::Recommendation;
 pub use readiness::{Readiness, Reason, Verdict};
 pub use required::EvidenceRow;
 pub use session::Session;
 pub use status::{ClaimCounts, ClaimRow, ResidualRow, StatusFacts, StatusOptions, WorkspaceStatus, status};
+pub use steps::Recommendation;
 pub use trajectory::{
     HandoffFacts, StepFacts, TrajectoryFacts, TrajectoryListFacts, TrajectoryListOptions, TrajectoryRow,
     trajectory, trajectory_list,

@@ -127,7 +127,8 @@ fn has_failed(outcome: TrajectoryOutcome) -> bool {
 
 /// Open trajectories of one intent from one base: two ways at once to the same end.
 fn parallel(world: &mut World<'_>) -> Result<Vec<Recommendation>> {
-    let mut groups: BTreeMap<(Gid, Option<Gid>), Vec<(String, Gid)>> = BTreeMap::new();
+    type Members = Vec<(String, Gid)>;
+    let mut groups: BTreeMap<(Gid, Option<Gid>), Members> = BTreeMap::new();
     for named in world.trajectories()?.iter() {
         let Some(head) = world.graph.trajectory_head(&named.id)?.filter(|head| head.outcome.is_none()) else {
             continue;
@@ -141,7 +142,7 @@ fn parallel(world: &mut World<'_>) -> Result<Vec<Recommendation>> {
         };
         groups.entry((intent, base)).or_default().push((named.name.clone(), named.id));
     }
-    let step = |(_, group): (_, Vec<(String, Gid)>)| {
+    let step = |(_, group): (_, Members)| {
         let names: Vec<&str> = group.iter().map(|(name, _)| name.as_str()).collect();
         let mut refs: Vec<Gid> = group.iter().map(|(_, id)| *id).collect();
         refs.sort_unstable();

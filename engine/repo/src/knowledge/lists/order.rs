@@ -27,7 +27,7 @@ impl World<'_> {
             };
             match refined {
                 Some(older) => {
-                    followers.entry(older.id).or_default().push((Reverse(claim.created_at_ms), *id))
+                    followers.entry(older.id).or_default().push((Reverse(claim.created_at_ms), *id));
                 }
                 None => first.push(*id),
             }
