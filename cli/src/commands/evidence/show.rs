@@ -44,7 +44,7 @@ impl View for Shown {
         }
         // It was read as evidence before, so that it decodes.
         let object = Object::parse(&self.facts.envelope, &Limits::default());
-        let mut form = object.map(|object| fields::canonical(&object)).unwrap_or_default();
+        let mut form = object.map(|object| fields::canonical(&object, &self.facts.veil)).unwrap_or_default();
         form.insert("id".to_owned(), self.facts.row.id.json());
         form.extend(self.facts.row.name.as_ref().map(|name| ("name".to_owned(), name.json())));
         form
@@ -55,7 +55,7 @@ impl View for Shown {
         if self.canonical {
             out.lit("evidence ").named(&row.id, row.name.as_deref()).end();
             if let Ok(object) = Object::parse(&self.facts.envelope, &Limits::default()) {
-                fields::human(&object, out);
+                fields::human(&object, &self.facts.veil, out);
             }
             return;
         }

@@ -3,7 +3,7 @@
 use super::page::{Window, page};
 use crate::facts::{Page, Uncertainty};
 use crate::history::nodes::{self, EvidenceNode};
-use crate::history::state_of;
+use crate::history::{Veil, state_of};
 use crate::knowledge::claims::{doubt, doubts};
 use crate::knowledge::freshness::{Freshness, Judge, Subjects};
 use crate::knowledge::session::Session;
@@ -110,6 +110,8 @@ pub struct EvidenceFacts {
     pub row: EvidenceEntry,
     /// The canonical envelope, re-hashed.
     pub envelope: Vec<u8>,
+    /// What of it may be told.
+    pub veil: Veil,
     /// What is not known of it.
     pub uncertainty: Vec<Uncertainty>,
 }
@@ -145,7 +147,7 @@ pub fn evidence_show(session: &mut Session<'_>, id: &str, state: Option<&str>) -
         None => world.with_judge(|world, judge| describe(world, judge, &[node], &mut uncertainty))?,
     };
     let row = rows.into_iter().next().ok_or_else(|| RepoError::invalid("evidence without a row"))?;
-    Ok(EvidenceFacts { row, envelope, uncertainty })
+    Ok(EvidenceFacts { row, envelope, veil: world.veil(&id)?, uncertainty })
 }
 
 /// Lists evidence with its freshness against the head state.
