@@ -5,6 +5,8 @@ mod list;
 mod look;
 mod show;
 
+pub(super) use look::row_json;
+
 use crate::answer::Answer;
 use crate::app::Context;
 use crate::error::CliError;

@@ -9,8 +9,8 @@ use crate::json::{Json, Obj};
 use crate::render::{Printer, Table, first_line};
 use crate::time;
 use gemel_object::Gid;
-use gemel_repo::Named;
-use gemel_repo::history::{self, LogFacts, LogOptions, LogOrder, LogRow, OperationRow};
+use gemel_repo::history::{self, EpisodeFacts, LogFacts, LogOptions, LogOrder, LogRow, OperationRow};
+use gemel_repo::{Named, knowledge};
 use serde_json::{Map, Value};
 
 /// List changes, newest first
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID")]
     trajectory: Option<String>,
     /// Only changes that touch this subject
-    #[arg(long, value_name = "SUBJECT", hide = true)]
+    #[arg(long, value_name = "SUBJECT")]
     subject: Option<String>,
     #[command(flatten)]
     page: PageArgs,
@@ -41,48 +41,56 @@ enum Resolution {
     /// One row a change
     Changes,
     /// Rows grouped by episode
-    #[value(hide = true)]
     Episodes,
     /// Changes with their operations
     Operations,
 }
 
 pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c>, CliError> {
-    if args.subject.is_some() {
-        return Err(CliError::not_built("`gemel log --subject`"));
-    }
-    if args.resolution == Some(Resolution::Episodes) {
-        return Err(CliError::not_built("`gemel log --resolution episodes`"));
-    }
     let window = args.page.window(Order::Descending)?;
     let operations = args.operations || args.resolution == Some(Resolution::Operations);
     let options = LogOptions {
         scope: if args.all { LogOrder::All } else { LogOrder::Head },
         trajectory: args.trajectory.clone(),
         operations,
+        episodes: args.resolution == Some(Resolution::Episodes),
         limit: window.limit,
         cursor: window.after.clone(),
     };
-    let LogFacts { rows, page, omitted, uncertainty } = history::log(context.repo()?, &options)?;
+    let facts = match &args.subject {
+        Some(subject) => context.knowing(|session| knowledge::log_about(session, subject, &options))?,
+        None => history::log(context.repo()?, &options)?,
+    };
+    let LogFacts { rows, episodes, page, omitted, uncertainty } = facts;
     let count = rows.len();
-    let view = Listed { rows, operations, timestamps: context.globals.timestamps };
+    let episodes = options.episodes.then_some(episodes);
+    let view = Listed { rows, episodes, operations, timestamps: context.globals.timestamps };
     Ok(Answer::list(view, count, window.slice(page)).omitting(&omitted).doubting(&uncertainty))
 }
 
 struct Listed {
     rows: Vec<LogRow>,
+    /// The rows in groups, when asked for.
+    episodes: Option<Vec<EpisodeFacts>>,
     operations: bool,
     timestamps: bool,
 }
 
 impl View for Listed {
     fn json(&self) -> Map<String, Value> {
-        Obj::new().rows("changes", &self.rows, |row| self.row_json(row)).map()
+        let answer = Obj::new().rows("changes", &self.rows, |row| self.row_json(row));
+        match &self.episodes {
+            Some(episodes) => answer.rows("episodes", episodes, episode_json).map(),
+            None => answer.map(),
+        }
     }
 
     fn human(&self, out: &mut Printer<'_>) {
         if self.rows.is_empty() {
             out.lit("no changes").end();
+        }
+        if let Some(episodes) = &self.episodes {
+            return self.groups(episodes, out);
         }
         if !self.operations {
             return self.table(&self.rows, out);
@@ -103,6 +111,25 @@ impl View for Listed {
 }
 
 impl Listed {
+    fn groups(&self, episodes: &[EpisodeFacts], out: &mut Printer<'_>) {
+        for episode in episodes {
+            match &episode.id {
+                Some(id) => out.lit("episode ").lookup(id),
+                None => out.lit("no episode"),
+            };
+            if let Some(summary) = &episode.summary {
+                out.lit("  ").text(&first_line(summary));
+            }
+            if let Some(outcome) = episode.outcome {
+                out.lit("  (").lit(outcome).lit(")");
+            }
+            out.end();
+            let rows: Vec<LogRow> =
+                self.rows.iter().filter(|row| row.episode == episode.id).cloned().collect();
+            self.table(&rows, out);
+        }
+    }
+
     fn table(&self, rows: &[LogRow], out: &mut Printer<'_>) {
         if self.rows.iter().any(|row| row.author.is_some()) {
             return self.authored(rows, out);
@@ -149,6 +176,7 @@ impl Listed {
             .opt("input_state", id(&row.input_state).as_ref())
             .opt("resulting_state", id(&row.resulting_state).as_ref())
             .opt("trajectory", trajectory.as_ref())
+            .opt("episode", row.episode.as_ref())
             .put("parents", &row.parents)
             .opt("created_at", row.created_at_ms.as_ref().filter(|_| self.timestamps));
         if self.operations {
@@ -166,6 +194,15 @@ fn operation_json(operation: &OperationRow) -> Value {
         .opt("path", operation.path.as_ref())
         .opt("from", operation.from.as_ref())
         .json()
+}
+
+/// The changes of an episode; without identity those that name none.
+fn episode_json(episode: &EpisodeFacts) -> Obj {
+    Obj::new()
+        .opt("id", episode.id.as_ref())
+        .opt("summary", episode.summary.as_ref())
+        .opt("outcome", episode.outcome.as_ref())
+        .put("changes", &episode.changes)
 }
 
 /// Characters of a name that a column shows.

@@ -12,6 +12,7 @@ mod claims;
 mod clone;
 mod completions;
 mod config;
+mod context_diff;
 mod context_manifest;
 mod court;
 mod diff;
@@ -87,6 +88,7 @@ verbs! {
     trajectory Trajectory,
     next Next,
     policy Policy,
+    context_diff ContextDiff,
     checkout Checkout,
     intent Intent,
     claim Claim,

@@ -50,7 +50,7 @@ impl View for Told {
     }
 }
 
-fn required_json(required: &RequiredFacts) -> Obj {
+pub(super) fn required_json(required: &RequiredFacts) -> Obj {
     Obj::new().put("kind", &required.kind).put("platform", &required.platform).put("arch", &required.arch)
 }
 

@@ -1,6 +1,8 @@
 //! `gemel status`.
 
+use super::told::{claim_style, residual_style};
 use super::workspace::standing;
+use super::{evidence, policy};
 use crate::answer::{Answer, View};
 use crate::app::Context;
 use crate::color::Style;
@@ -36,8 +38,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c>, CliError> {
-    let options =
-        StatusOptions { workspace: args.workspace.clone(), scope: args.scope.clone(), verify: args.verify };
+    let options = StatusOptions {
+        workspace: args.workspace.clone(),
+        scope: args.scope.clone(),
+        verify: args.verify,
+        verbose: args.verbose,
+    };
     let facts = context.knowing(|session| knowledge::status(session, &options, &*context.progress()))?;
     let exit = if args.exit_code { exit_status(facts.readiness.verdict) } else { 0 };
     let (omitted, uncertainty) = (facts.omitted.clone(), facts.uncertainty.clone());
@@ -142,7 +148,13 @@ impl Told {
         };
         let rules: Vec<u8> = facts.readiness.reasons.iter().map(knowledge::Reason::rule).collect();
         let readiness = Obj::new().put("rules", &rules).put("scope", facts.readiness.scope);
-        Obj::new().rows("claims", &facts.claim_list, basis).put("readiness", &readiness)
+        let answer = Obj::new().rows("claims", &facts.claim_list, basis);
+        let Some(inputs) = &facts.inputs else { return answer.put("readiness", &readiness) };
+        let readiness = readiness
+            .rows("required_verification", &inputs.required, policy::required_json)
+            .rows("missing_verification", &inputs.missing, policy::required_json)
+            .put("unsettled_residuals", &inputs.unsettled);
+        answer.rows("evidence", &inputs.evidence, evidence::row_json).put("readiness", &readiness)
     }
 
     fn head(&self, out: &mut Printer<'_>) {
@@ -265,11 +277,7 @@ impl Told {
     fn residual_table(&self, out: &mut Printer<'_>) {
         let mut table = Table::default();
         for residual in &self.facts.residuals {
-            let style = match (residual.disposition.as_str(), residual.severity.as_str()) {
-                ("open" | "acknowledged", "blocking" | "high") => Style::Bad,
-                ("open" | "acknowledged", _) => Style::Caution,
-                _ => Style::Dim,
-            };
+            let style = residual_style(&residual.disposition, &residual.severity);
             table.row([
                 self.label(&residual.id, out),
                 (style, residual.disposition.clone()),
@@ -313,15 +321,6 @@ pub(super) fn path_table(changed: &[PathChange], out: &mut Printer<'_>) {
         table.row([(style, change.status.as_str().to_owned()), (Style::Plain, path)]);
     }
     table.print("  ", out);
-}
-
-fn claim_style(status: &str) -> Style {
-    match status {
-        "SUPPORTED" => Style::Good,
-        "CONTRADICTED" => Style::Bad,
-        "SUPERSEDED" => Style::Dim,
-        _ => Style::Caution,
-    }
 }
 
 fn evidence_table(evidence: &[EvidenceRow], out: &mut Printer<'_>) {

@@ -272,6 +272,10 @@ fn what_to_do_next() {
     assert_eq!((&steps[1]["subject"], &steps[1]["certainty"]), (&json!("holds"), &json!("observed")));
     assert_eq!(next["trajectory"]["name"], "T1");
     assert!(sandbox.ok(&["next"]).out.contains("open residual: slow"));
+    let verbose = sandbox.result(&["status", "--verbose"])["verbose"].clone();
+    assert_eq!(verbose["evidence"][0], sandbox.result(&["evidence", "E1"]));
+    assert_eq!(verbose["readiness"]["unsettled_residuals"], steps[0]["refs"]);
+    assert_eq!(verbose["readiness"]["missing_verification"], json!([]));
     let policy = sandbox.result(&["policy"]);
     assert_eq!(policy["execution_policy"], "never_auto_execute");
     assert_eq!(policy["disclosure_default"], "DIGEST_ONLY");
@@ -303,4 +307,64 @@ fn the_same_question_has_the_same_answer() {
         assert!(!first.replace("\"next_cursor\": null", "").contains("null"), "{first}");
         assert!(!sandbox.ok(question).out.is_empty());
     }
+}
+
+#[test]
+fn the_log_of_a_subject_and_of_episodes() {
+    let sandbox = sandbox();
+    sandbox.ok(&["change", "begin", "--intent", "I1"]);
+    sandbox.write("b.txt", "b");
+    sandbox.ok(&["change", "finish", "--summary", "other"]);
+    assert_eq!(names(&sandbox, &["log", "--subject", "b.txt"], "changes"), ["C4"]);
+    assert_eq!(names(&sandbox, &["log", "--subject", "a.txt"], "changes"), ["C3", "C2", "C1"]);
+    assert_eq!(names(&sandbox, &["log", "--subject", "Cl2"], "changes"), ["C2"]);
+    let page = sandbox.envelope(&["log", "--subject", "a.txt", "--limit", "2"]);
+    let cursor = page["pagination"]["next_cursor"].as_str().expect("a cursor");
+    assert_eq!(names(&sandbox, &["log", "--subject", "a.txt", "--cursor", cursor], "changes"), ["C1"]);
+    assert_eq!(sandbox.envelope(&["log", "--subject", "nothing"])["uncertainty"][0]["class"], "subject");
+    assert_eq!(sandbox.refused(&["log", "--subject", "a.txt", "--limit", "0"])["code"], "INVALID_ARGUMENT");
+    let grouped = sandbox.result(&["log", "--resolution", "episodes"]);
+    let ids: Vec<_> = rows(&grouped, "changes").iter().map(|row| row["id"].clone()).collect();
+    assert_eq!(grouped["episodes"], json!([{"changes": ids}]));
+    assert!(sandbox.ok(&["log", "--resolution", "episodes"]).out.starts_with("no episode\n"));
+}
+
+#[test]
+fn what_two_runs_saw() {
+    let sandbox = sandbox();
+    let manifest = |args: &[&str]| {
+        let made = sandbox.result(&[&["context-manifest", "create"], args].concat());
+        made["name"].as_str().expect("a name").to_owned()
+    };
+    let both = manifest(&["--claim", "Cl2", "--source", "S1", "--instruction", "do it"]);
+    let one = manifest(&["--claim", "Cl2", "--instruction", "do it"]);
+    let none = manifest(&[]);
+    let run = |args: &[&str]| {
+        let made = sandbox.result(&[&["agent-run", "create"], args].concat());
+        made["name"].as_str().expect("a name").to_owned()
+    };
+    let a = run(&["--context-manifest", &both, "--input-state", "S1"]);
+    let b = run(&["--context-manifest", &one]);
+    let c = run(&["--context-manifest", &none]);
+    let d = run(&[]);
+    let name = |name: &str| sandbox.result(&["show", name])["id"].clone();
+    let diff = sandbox.result(&["context-diff", &a, &b]);
+    assert_eq!(diff["seen_by_a_only"], json!([{"class": "source", "id": name("S1")}]));
+    assert_eq!(
+        (&diff["seen_by_b_only"], &diff["upstream_revision"]),
+        (&json!([]), &json!({"a": name("S1")}))
+    );
+    assert_eq!(
+        (&diff["instruction_digest_known"], &diff["instruction_digests_equal"]),
+        (&json!(true), &json!(true))
+    );
+    let diff = sandbox.envelope(&["context-diff", &c, &a]);
+    assert_eq!(rows(&diff["result"], "seen_by_b_only").len(), 2);
+    assert_eq!(diff["result"]["instruction_digest_known"], false);
+    assert!(diff["result"].get("instruction_digests_equal").is_none());
+    assert_eq!(diff["uncertainty"], json!([]));
+    assert_eq!(sandbox.envelope(&["context-diff", &d, &a])["uncertainty"][0]["class"], "context_manifest");
+    assert!(sandbox.ok(&["context-diff", &a, &b]).out.contains("a only: source"));
+    assert_eq!(sandbox.refused(&["context-diff", &a, "C1"])["code"], "INVALID_ARGUMENT");
+    assert_eq!(sandbox.refused(&["context-diff", "A99", &a])["code"], "NOT_FOUND");
 }

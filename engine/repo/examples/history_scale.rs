@@ -113,6 +113,7 @@ fn main() {
         scope: LogOrder::Head,
         trajectory: None,
         operations: false,
+        episodes: false,
         limit: 100,
         cursor,
     };

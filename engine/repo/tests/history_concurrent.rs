@@ -120,8 +120,14 @@ fn eight_writers() {
     for (name, id) in &names {
         assert_eq!(refs.get(name).unwrap(), Some(*id), "{name}");
     }
-    let all =
-        LogOptions { scope: LogOrder::All, trajectory: None, operations: false, limit: 1000, cursor: None };
+    let all = LogOptions {
+        scope: LogOrder::All,
+        trajectory: None,
+        operations: false,
+        episodes: false,
+        limit: 1000,
+        cursor: None,
+    };
     let logged: BTreeSet<Gid> =
         history::log(&repo, &all).unwrap().rows.into_iter().map(|row| row.id).collect();
     assert_eq!(logged.len(), WRITERS * TURNS);

@@ -51,8 +51,14 @@ fn recorded_commands_are_never_run() {
     life.write("run.sh", "changed\n");
 
     let repo = life.reopen();
-    let log =
-        LogOptions { scope: LogOrder::Head, trajectory: None, operations: true, limit: 10, cursor: None };
+    let log = LogOptions {
+        scope: LogOrder::Head,
+        trajectory: None,
+        operations: true,
+        episodes: false,
+        limit: 10,
+        cursor: None,
+    };
     life.status();
     history::log(&repo, &log).unwrap();
     for shown in [&done.evidence[0], &done.change, &id] {

@@ -19,7 +19,8 @@ use gemel_repo::names;
 use history_support::{Life, strings, summed, write};
 
 fn log_names(life: &Life, scope: LogOrder) -> Vec<String> {
-    let options = LogOptions { scope, trajectory: None, operations: true, limit: 100, cursor: None };
+    let options =
+        LogOptions { scope, trajectory: None, operations: true, episodes: false, limit: 100, cursor: None };
     history::log(&life.repo, &options).unwrap().rows.into_iter().map(|row| row.name.unwrap()).collect()
 }
 
@@ -166,8 +167,14 @@ fn the_log_tells_where_each_change_belongs() {
         assert_eq!(version.created_at(), first);
         assert!(version.updated_at() > first);
     });
-    let options =
-        LogOptions { scope: LogOrder::Head, trajectory: None, operations: true, limit: 2, cursor: None };
+    let options = LogOptions {
+        scope: LogOrder::Head,
+        trajectory: None,
+        operations: true,
+        episodes: false,
+        limit: 2,
+        cursor: None,
+    };
     let page = history::log(&life.repo, &options).unwrap();
     let rows: Vec<_> = page
         .rows

@@ -7,7 +7,7 @@ use crate::render::{Printer, Table};
 use gemel_repo::knowledge::{CaseCounts, EvidenceEntry, ReproductionFacts};
 
 /// A row of evidence.
-pub(super) fn row_json(row: &EvidenceEntry) -> Obj {
+pub(in crate::commands) fn row_json(row: &EvidenceEntry) -> Obj {
     let freshness = Obj::new().put("status", row.freshness.status).put("caused_by", &row.freshness.caused_by);
     Obj::new()
         .put("id", &row.id)

@@ -10,7 +10,7 @@ use crate::history::nodes;
 use crate::history::view;
 use crate::names::{Accept, Namer, resolve_in};
 use crate::{Repo, RepoError, Result};
-use gemel_object::families::{Change, Operation, Producer};
+use gemel_object::families::{Change, Episode, Operation, Producer};
 use gemel_object::{Family, Gid, ProducerKind};
 use gemel_store::{Refs, Store};
 use rayon::prelude::*;
@@ -38,6 +38,8 @@ pub struct LogOptions {
     pub trajectory: Option<String>,
     /// Whether rows carry operation details.
     pub operations: bool,
+    /// Whether the rows are grouped by episode as well.
+    pub episodes: bool,
     /// Rows at most; 0 is refused, more than 1000 capped.
     pub limit: u64,
     /// Where to go on.
@@ -71,6 +73,8 @@ pub struct LogRow {
     pub producer: Gid,
     /// Their name, when they are a person.
     pub author: Option<String>,
+    /// The episode it names.
+    pub episode: Option<Gid>,
     /// How much of the change is told: of an outline neither time, author nor what operations did.
     pub openness: Openness,
 }
@@ -88,11 +92,26 @@ pub struct OperationRow {
     pub from: Option<String>,
 }
 
+/// Changes of one period of activity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EpisodeFacts {
+    /// The episode; `None` for changes that name none.
+    pub id: Option<Gid>,
+    /// What it says of itself.
+    pub summary: Option<String>,
+    /// How it ended.
+    pub outcome: Option<&'static str>,
+    /// Its changes on this page.
+    pub changes: Vec<Gid>,
+}
+
 /// A page of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogFacts {
     /// The rows.
     pub rows: Vec<LogRow>,
+    /// The rows by episode, when asked for; in the order of the rows.
+    pub episodes: Vec<EpisodeFacts>,
     /// Which part of the list they are.
     pub page: Page,
     /// Known changes that do not lead to head, when only those that do are listed.
@@ -106,28 +125,53 @@ pub struct LogFacts {
 /// # Errors
 /// `Invalid` (limit 0), `Cursor`, `Unresolved`, `Store`.
 pub fn log(repo: &Repo, options: &LogOptions) -> Result<LogFacts> {
-    if options.limit == 0 {
-        return Err(RepoError::invalid("--limit must be at least 1"));
-    }
+    check(options)?;
     let refs = repo.store().refs()?;
     let mut graph = Graph::new(repo.store());
     let set = changes_of(repo, &refs, &mut graph, options)?;
+    let omitted = if options.trajectory.is_none() && options.scope == LogOrder::Head {
+        elsewhere(&mut graph, &refs, &set)?
+    } else {
+        Vec::new()
+    };
+    let facts = page_of(&refs, &mut graph, &set, omitted, options)?;
+    graph.keep();
+    Ok(facts)
+}
+
+/// Refuses a page of nothing.
+///
+/// # Errors
+/// `Invalid`.
+pub(crate) fn check(options: &LogOptions) -> Result<()> {
+    if options.limit == 0 {
+        return Err(RepoError::invalid("--limit must be at least 1"));
+    }
+    Ok(())
+}
+
+/// A page of the log of a set of changes.
+///
+/// # Errors
+/// `Store`, `CorruptObject`.
+pub(crate) fn page_of(
+    refs: &Refs,
+    graph: &mut Graph<'_>,
+    set: &ChangeSet,
+    mut omitted: Vec<Omitted>,
+    options: &LogOptions,
+) -> Result<LogFacts> {
     let limit = usize::try_from(options.limit.min(MAX_LIMIT)).unwrap_or(usize::MAX);
     let sent =
         options.cursor.as_ref().map_or(0, |cursor| usize::try_from(cursor.offset).unwrap_or(usize::MAX));
-    let mut order = graph.children_first(&set, sent.saturating_add(limit))?;
+    let mut order = graph.children_first(set, sent.saturating_add(limit))?;
     let total = set.len();
     if let Some(cursor) = &options.cursor
         && sent.checked_sub(1).and_then(|at| order.get(at)) != Some(&cursor.anchor)
     {
         // The list has changed since; the anchor may be anywhere.
-        order = graph.children_first(&set, usize::MAX)?;
+        order = graph.children_first(set, usize::MAX)?;
     }
-    let mut omitted = if options.trajectory.is_none() && options.scope == LogOrder::Head {
-        elsewhere(&mut graph, &refs, &set)?
-    } else {
-        Vec::new()
-    };
     let (start, notice) = start(&order, options.cursor.as_ref());
     let capped = options.limit > MAX_LIMIT;
     let rows: Vec<Gid> = order.iter().skip(start).take(limit).copied().collect();
@@ -135,22 +179,41 @@ pub fn log(repo: &Repo, options: &LogOptions) -> Result<LogFacts> {
     let next =
         rows.last().filter(|_| end < total).map(|anchor| Cursor { anchor: *anchor, offset: end as u64 });
     let notices = [capped.then(|| format!("limit capped at {MAX_LIMIT}")), notice];
-    let rows = describe(&refs, &mut graph, &rows, options.operations)?;
+    let rows = describe(refs, graph, &rows, options.operations)?;
     if options.operations {
         omitted.extend(withheld(&rows));
     }
-    let facts = LogFacts {
+    Ok(LogFacts {
         page: Page {
             count: rows.len() as u64,
             next,
             notice: notices.into_iter().flatten().reduce(|a, b| format!("{a}; {b}")),
         },
+        episodes: if options.episodes { episodes(graph.store(), &rows)? } else { Vec::new() },
         rows,
         omitted,
-        uncertainty: missing(&set),
-    };
-    graph.keep();
-    Ok(facts)
+        uncertainty: missing(set),
+    })
+}
+
+/// The episodes that rows belong to, in the order of the rows.
+fn episodes(store: &Store, rows: &[LogRow]) -> Result<Vec<EpisodeFacts>> {
+    let mut found: Vec<EpisodeFacts> = Vec::new();
+    for row in rows {
+        if let Some(group) = found.iter_mut().find(|group| group.id == row.episode) {
+            group.changes.push(row.id);
+            continue;
+        }
+        let told = |id: Gid| {
+            stored(nodes::read(store, &id, |object| {
+                let episode = Episode::view(object)?;
+                Ok((episode.summary().map(str::to_owned), episode.outcome().map(|outcome| outcome.as_str())))
+            }))
+        };
+        let (summary, outcome) = row.episode.map(told).transpose()?.flatten().unwrap_or_default();
+        found.push(EpisodeFacts { id: row.episode, summary, outcome, changes: vec![row.id] });
+    }
+    Ok(found)
 }
 
 /// What the operations of changes that tell an outline only did.
@@ -161,7 +224,15 @@ fn withheld(rows: &[LogRow]) -> Option<Omitted> {
 }
 
 /// The changes to list.
-fn changes_of(repo: &Repo, refs: &Refs, graph: &mut Graph<'_>, options: &LogOptions) -> Result<ChangeSet> {
+///
+/// # Errors
+/// `Unresolved`, `Ambiguous`, `WrongFamily`, `Store`, `CorruptObject`.
+pub(crate) fn changes_of(
+    repo: &Repo,
+    refs: &Refs,
+    graph: &mut Graph<'_>,
+    options: &LogOptions,
+) -> Result<ChangeSet> {
     if let Some(text) = &options.trajectory {
         let id = resolve_in(repo, refs, text, Accept::only(Family::Trajectory))?;
         let mut set = ChangeSet::default();
@@ -248,6 +319,7 @@ fn row(store: &Store, id: &Gid, operations: bool) -> Result<LogRow> {
             created_at_ms: change.created_at(),
             producer: change.producer(),
             author: None,
+            episode: change.episode(),
             openness: change.disclosure().map_or(Openness::Whole, Openness::of),
         })
     })?;

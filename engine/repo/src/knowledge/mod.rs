@@ -3,11 +3,13 @@
 mod about;
 mod assess;
 mod claims;
+mod context_diff;
 mod disclosure;
 mod doubts;
 mod freshness;
 mod ledger;
 mod lists;
+mod log_about;
 mod loose;
 mod next;
 mod policy;
@@ -23,6 +25,7 @@ mod trajectory;
 mod world;
 
 pub use claims::ClaimStatus;
+pub use context_diff::{ContextDiffFacts, SeenFacts, context_diff};
 pub use disclosure::veil;
 pub use lists::{
     AttemptEntry, AttemptsFacts, AttemptsOptions, CaseCounts, ClaimEntry, ClaimsFacts, ClaimsOptions,
@@ -30,12 +33,15 @@ pub use lists::{
     ResidualEntry, ResidualOrder, ResidualScopeFacts, ResidualsFacts, ResidualsOptions, Window, attempts,
     claims, evidence_list, evidence_show, residuals,
 };
+pub use log_about::log_about;
 pub use next::{NextFacts, next};
 pub use policy::{GapFacts, PolicyFacts, RequiredFacts, policy};
 pub use readiness::{Readiness, Reason, Verdict};
 pub use required::EvidenceRow;
 pub use session::Session;
-pub use status::{ClaimCounts, ClaimRow, ResidualRow, StatusFacts, StatusOptions, WorkspaceStatus, status};
+pub use status::{
+    ClaimCounts, ClaimRow, ResidualRow, StatusFacts, StatusInputs, StatusOptions, WorkspaceStatus, status,
+};
 pub use steps::Recommendation;
 pub use trajectory::{
     HandoffFacts, StepFacts, TrajectoryFacts, TrajectoryListFacts, TrajectoryListOptions, TrajectoryRow,

@@ -67,20 +67,22 @@ pub fn policy(session: &mut Session<'_>) -> Result<PolicyFacts> {
         config,
         execution_policy: execution.unwrap_or(ExecutionPolicy::NeverAutoExecute).as_str(),
         disclosure_default: disclosure.unwrap_or(Disclosure::DigestOnly).as_str(),
-        required_verification: known.required.iter().map(required).collect(),
+        required_verification: known.required.iter().map(RequiredFacts::of).collect(),
         gaps: known
             .required
             .difference(&known.satisfied)
-            .map(|missing| GapFacts { required: required(missing), rationale: gap_text(missing) })
+            .map(|missing| GapFacts { required: RequiredFacts::of(missing), rationale: gap_text(missing) })
             .collect(),
         uncertainty: known.uncertainty.clone(),
     })
 }
 
-fn required(combination: &Combination) -> RequiredFacts {
-    RequiredFacts {
-        kind: combination.kind.clone(),
-        platform: combination.platform.os.clone(),
-        arch: combination.platform.arch.clone(),
+impl RequiredFacts {
+    pub(crate) fn of(combination: &Combination) -> RequiredFacts {
+        RequiredFacts {
+            kind: combination.kind.clone(),
+            platform: combination.platform.os.clone(),
+            arch: combination.platform.arch.clone(),
+        }
     }
 }

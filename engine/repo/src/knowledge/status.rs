@@ -6,8 +6,10 @@ use crate::facts::{Named, Omitted, PathChange, Progress, Reference, Uncertainty}
 use crate::history::nodes::ResidualNode;
 use crate::history::view;
 use crate::history::workspace::{Head, Standing, Workspace};
-use crate::knowledge::assess::assess;
+use crate::knowledge::assess::{Assessment, assess};
 use crate::knowledge::claims::{ClaimStatus, Derived, is_unsettled};
+use crate::knowledge::lists::EvidenceEntry;
+use crate::knowledge::policy::RequiredFacts;
 use crate::knowledge::readiness::{Readiness, severity_rank};
 use crate::knowledge::required::{self, EvidenceRow};
 use crate::knowledge::scope::{Scope, ScopeKind};
@@ -16,9 +18,13 @@ use crate::knowledge::sets::ScopedClaim;
 use crate::knowledge::world::World;
 use crate::names::Namer;
 use gemel_object::Gid;
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// Evidence told at most.
+const MAX_EVIDENCE: usize = 1000;
 
 /// What `status` is told.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +35,8 @@ pub struct StatusOptions {
     pub scope: Option<String>,
     /// Whether every file is read, whatever the stat cache says.
     pub verify: bool,
+    /// Whether the evidence of the scope and what readiness is judged by are told, too.
+    pub verbose: bool,
 }
 
 /// Claims of the scope by derived status.
@@ -103,6 +111,19 @@ pub struct WorkspaceStatus {
     pub dir: PathBuf,
 }
 
+/// What a verdict is judged by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StatusInputs {
+    /// Evidence of the scope's claims and changes, newest first, then by identity; 1000 rows at most.
+    pub evidence: Vec<EvidenceEntry>,
+    /// Required combinations, ascending.
+    pub required: Vec<RequiredFacts>,
+    /// Those of them that nothing in scope satisfies.
+    pub missing: Vec<RequiredFacts>,
+    /// Unsettled residuals of the scope, ascending.
+    pub unsettled: Vec<Gid>,
+}
+
 /// Where things stand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusFacts {
@@ -128,6 +149,8 @@ pub struct StatusFacts {
     pub previous_attempts: u64,
     /// Verdict and reasons.
     pub readiness: Readiness,
+    /// What it is judged by, when asked for.
+    pub inputs: Option<StatusInputs>,
     /// The workspace.
     pub workspace: WorkspaceStatus,
     /// Folders and files left out.
@@ -178,6 +201,11 @@ pub fn status(
     let names = told(&claims, &residuals).filter_map(|id| Some((id, namer.get(&id)?))).collect();
     let evidence = required::rows(world, &known.scope, &known.required)?;
     let previous_attempts = previous_attempts(world, known.intent)?;
+    let mut omitted = view::omitted(&delta.omitted);
+    let inputs = match options.verbose {
+        true => Some(inputs(world, &known, &mut omitted)?),
+        false => None,
+    };
     Ok(StatusFacts {
         trajectory: known.current.as_ref().map(|node| Reference {
             id: node.id,
@@ -201,8 +229,32 @@ pub fn status(
             name: workspace.name,
             dir,
         },
-        omitted: view::omitted(&delta.omitted),
+        inputs,
+        omitted,
         uncertainty,
+    })
+}
+
+/// What readiness is judged by, in full.
+fn inputs(world: &mut World<'_>, known: &Assessment, omitted: &mut Vec<Omitted>) -> Result<StatusInputs> {
+    let mut all: BTreeSet<Gid> = known.scope.evidence.list().iter().copied().collect();
+    all.extend(known.statuses.iter().flat_map(|derived| derived.evidence.iter().copied()));
+    let mut nodes = Vec::with_capacity(all.len());
+    for id in &all {
+        nodes.extend(world.evidence(id)?);
+    }
+    nodes.sort_by_key(|node| (Reverse(node.created_at_ms), node.id));
+    if nodes.len() > MAX_EVIDENCE {
+        let cut = nodes.iter().skip(MAX_EVIDENCE).map(|node| node.id.to_string()).collect();
+        omitted.push(view::omitted_list("evidence", "limit", cut));
+        nodes.truncate(MAX_EVIDENCE);
+    }
+    let unsettled = known.scope.residuals.values().filter(|node| is_unsettled(node.disposition));
+    Ok(StatusInputs {
+        evidence: world.evidence_rows(&nodes)?,
+        required: known.required.iter().map(RequiredFacts::of).collect(),
+        missing: known.required.difference(&known.satisfied).map(RequiredFacts::of).collect(),
+        unsettled: unsettled.map(|node| node.id).collect(),
     })
 }
 

@@ -244,6 +244,16 @@ fn describe(
     Ok(rows)
 }
 
+impl World<'_> {
+    /// The rows of evidence, fresh or not against the head state.
+    ///
+    /// # Errors
+    /// `Store`, `CorruptObject`.
+    pub(crate) fn evidence_rows(&mut self, found: &[Arc<EvidenceNode>]) -> Result<Vec<EvidenceEntry>> {
+        self.with_judge(|world, judge| describe(world, judge, found, &mut Vec::new()))
+    }
+}
+
 /// What the evidence says of itself.
 fn recorded(node: &EvidenceNode, evidence: &Evidence<'_>) -> EvidenceEntry {
     let result = evidence.result();
