@@ -122,13 +122,6 @@ fn what_is_not_built_is_refused() {
             &format!("`gemel diff {flag}` is not built yet"),
         );
     }
-    check(
-        &sandbox,
-        &["log", "--subject", "a.txt"],
-        "INVALID_ARGUMENT",
-        "`gemel log --subject` is not built yet",
-    );
-    check(&sandbox, &["log", "--resolution", "episodes"], "INVALID_ARGUMENT", "episodes` is not built yet");
     let said = sandbox.run(&["show", "C1", "--raw", "--json"]);
     assert_eq!((said.status, &said.json()["error"]["code"]), (2, &json!("INVALID_ARGUMENT")));
 }
