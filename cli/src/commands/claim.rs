@@ -1,14 +1,17 @@
-//! `gemel claim add` and `link`.
+//! `gemel claim add`, `link` and `show`.
 
+use super::claims::claim_json;
+use super::told;
 use crate::answer::{Answer, View};
 use crate::app::Context;
 use crate::error::CliError;
 use crate::json::Obj;
 use crate::render::Printer;
 use gemel_repo::history::{self, ClaimAddOptions, ClaimLinkOptions, ClaimMade};
+use gemel_repo::knowledge::{self, ClaimEntry};
 use serde_json::{Map, Value};
 
-/// Record a claim, or link it with evidence
+/// Record a claim, link it with evidence, or show it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -19,6 +22,7 @@ pub(crate) struct Args {
 enum Action {
     Add(AddArgs),
     Link(LinkArgs),
+    Show(ShowArgs),
 }
 
 /// Record a claim outside a change; it is about the head change
@@ -61,6 +65,13 @@ struct LinkArgs {
     producer: Option<String>,
 }
 
+/// Show a claim with its derived status
+#[derive(Debug, clap::Args)]
+struct ShowArgs {
+    /// The claim, by any of its versions
+    id: String,
+}
+
 pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c>, CliError> {
     let repo = context.repo()?;
     match &args.action {
@@ -85,6 +96,51 @@ pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c
                 now_ms: context.now_ms,
             };
             Ok(Answer::done(Linked(history::claim_link(repo, &options)?)))
+        }
+        Action::Show(args) => {
+            let facts = context.knowing(|session| knowledge::claim_show(session, &args.id))?;
+            Ok(Answer::of(Shown(facts.row)).long().doubting(&facts.uncertainty))
+        }
+    }
+}
+
+struct Shown(ClaimEntry);
+
+impl View for Shown {
+    fn json(&self) -> Map<String, Value> {
+        claim_json(&self.0).map()
+    }
+
+    fn human(&self, out: &mut Printer<'_>) {
+        let row = &self.0;
+        out.lit("claim ").named(&row.id, row.name.as_deref()).lit("  ");
+        out.paint(told::claim_style(row.status), row.status).end();
+        for (label, text) in [
+            ("subject", row.subject.as_deref()),
+            ("says", Some(row.predicate.as_str())),
+            ("kind", row.kind),
+            ("where", row.scope.as_deref()),
+            ("unverified", row.unverified_reason),
+        ] {
+            if let Some(text) = text {
+                out.field(label, text);
+            }
+        }
+        for (label, ids) in [
+            ("supported by", &row.supporting),
+            ("contradicted by", &row.contradicting),
+            ("may require refresh", &row.stale),
+            ("residual", &row.residuals),
+        ] {
+            for id in ids {
+                out.lit("  ").lit(label).lit(": ").lookup(id).end();
+            }
+        }
+        if let Some(change) = &row.change {
+            out.lit("  made at: ").lookup(change).end();
+        }
+        if let Some(trajectory) = &row.trajectory {
+            out.lit("  trajectory: ").named(&trajectory.id, trajectory.name.as_deref()).end();
         }
     }
 }

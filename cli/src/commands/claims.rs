@@ -73,7 +73,7 @@ impl View for Listed {
 }
 
 /// A claim (query surface, section 4.3).
-fn claim_json(row: &ClaimEntry) -> Obj {
+pub(super) fn claim_json(row: &ClaimEntry) -> Obj {
     Obj::new()
         .put("id", &row.id)
         .opt("name", row.name.as_ref())

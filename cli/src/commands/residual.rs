@@ -1,5 +1,7 @@
-//! `gemel residual add`, `resolve` and `link`.
+//! `gemel residual add`, `resolve`, `link` and `show`.
 
+use super::residuals::residual_json;
+use super::told;
 use crate::answer::{Answer, View};
 use crate::app::Context;
 use crate::error::CliError;
@@ -8,9 +10,10 @@ use crate::render::Printer;
 use gemel_repo::history::{
     self, ResidualAddOptions, ResidualAdded, ResidualLinkOptions, ResidualResolveOptions, ResidualVersion,
 };
+use gemel_repo::knowledge::{self, ResidualEntry};
 use serde_json::{Map, Value};
 
-/// Record a residual, settle it, or link it with what it is about
+/// Record a residual, settle it, link it with what it is about, or show it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -22,6 +25,7 @@ enum Action {
     Add(AddArgs),
     Resolve(ResolveArgs),
     Link(LinkArgs),
+    Show(ShowArgs),
 }
 
 /// Record a residual found outside a change
@@ -70,6 +74,13 @@ struct LinkArgs {
     id: String,
     #[command(flatten)]
     about: About,
+}
+
+/// Show a residual at its newest version
+#[derive(Debug, clap::Args)]
+struct ShowArgs {
+    /// The residual, by any of its versions
+    id: String,
 }
 
 /// What a residual is about.
@@ -135,6 +146,45 @@ pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c
             };
             Ok(Answer::done(Linked(history::residual_link(repo, &options)?)))
         }
+        Action::Show(ShowArgs { id }) => {
+            let facts = context.knowing(|session| knowledge::residual_show(session, id))?;
+            Ok(Answer::of(Shown(facts.row)).long().doubting(&facts.uncertainty))
+        }
+    }
+}
+
+struct Shown(ResidualEntry);
+
+impl View for Shown {
+    fn json(&self) -> Map<String, Value> {
+        residual_json(&self.0).map()
+    }
+
+    fn human(&self, out: &mut Printer<'_>) {
+        let row = &self.0;
+        let style = told::residual_style(row.disposition, row.severity);
+        out.lit("residual ").named(&row.id, row.name.as_deref()).lit("  ");
+        out.paint(style, row.disposition).lit("  ").paint(style, row.severity).end();
+        out.field("left", &row.summary);
+        for (label, text) in [("class", row.classification), ("reason", row.reason.as_deref())] {
+            if let Some(text) = text {
+                out.field(label, text);
+            }
+        }
+        for path in row.scope.iter().flat_map(|scope| &scope.paths) {
+            out.field("about", path);
+        }
+        for (label, ids) in [
+            ("shown by", row.origin_evidence.as_slice()),
+            ("against", &row.affected_claims),
+            ("about", &row.affected_changes),
+            ("declared by", row.declared_by.as_slice()),
+        ] {
+            for id in ids {
+                out.lit("  ").lit(label).lit(": ").lookup(id).end();
+            }
+        }
+        out.field("changes since", &row.descendant_changes.to_string());
     }
 }
 

@@ -93,7 +93,7 @@ impl View for Listed {
 }
 
 /// A residual (query surface, section 4.5).
-fn residual_json(row: &ResidualEntry) -> Obj {
+pub(super) fn residual_json(row: &ResidualEntry) -> Obj {
     Obj::new()
         .put("id", &row.id)
         .opt("name", row.name.as_ref())

@@ -1,5 +1,6 @@
 //! `gemel show`.
 
+use super::{claims, evidence, residuals, trajectory};
 use crate::answer::{Answer, View};
 use crate::app::Context;
 use crate::color::Style;
@@ -23,7 +24,7 @@ pub(crate) struct Args {
     /// Write the canonical bytes, as they are hashed
     #[arg(long, conflicts_with = "compact")]
     raw: bool,
-    /// Named fields with plain numbers instead of the canonical form
+    /// The row that lists of such objects have, named fields where there are no lists, instead of the canonical form
     #[arg(long)]
     compact: bool,
 }
@@ -58,7 +59,35 @@ pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c
         )
     })?;
     let timestamps = context.globals.timestamps;
-    Ok(Answer::of(Shown { facts, veil, compact: args.compact, timestamps }).long().omitting(&omitted))
+    let row = if args.compact { row(context, &facts.id)? } else { None };
+    Ok(Answer::of(Shown { facts, veil, compact: args.compact, row, timestamps }).long().omitting(&omitted))
+}
+
+/// The row of the object's family. An older version is no row of its own.
+fn row(context: &Context<'_>, id: &Gid) -> Result<Option<Map<String, Value>>, CliError> {
+    let text = id.to_string();
+    let (newest, row) = match id.family() {
+        Family::Claim => {
+            let row = context.knowing(|session| knowledge::claim_show(session, &text))?.row;
+            (row.id, claims::claim_json(&row))
+        }
+        Family::Residual => {
+            let row = context.knowing(|session| knowledge::residual_show(session, &text))?.row;
+            (row.id, residuals::residual_json(&row))
+        }
+        Family::Evidence => {
+            let row = context.knowing(|session| knowledge::evidence_show(session, &text, None))?.row;
+            (row.id, evidence::row_json(&row))
+        }
+        Family::Trajectory => {
+            let facts = context.knowing(|session| knowledge::trajectory(session, &text))?;
+            (facts.id, trajectory::row_json(&facts, context.globals.timestamps))
+        }
+        _ => return Ok(None),
+    };
+    let mut row = row.map();
+    row.insert("family".to_owned(), id.family().name().json());
+    Ok((newest == *id).then_some(row))
 }
 
 /// The stored bytes hold what may not be told.
@@ -96,6 +125,8 @@ struct Shown {
     facts: ShowFacts,
     veil: Veil,
     compact: bool,
+    /// The row of its family, for the compact form.
+    row: Option<Map<String, Value>>,
     timestamps: bool,
 }
 
@@ -109,6 +140,7 @@ impl View for Shown {
     fn json(&self) -> Map<String, Value> {
         let Some(object) = self.object() else { return Map::new() };
         let mut answer = match self.compact {
+            true if self.row.is_some() => self.row.clone().unwrap_or_default(),
             true => fields::compact(&object, &self.veil, self.timestamps),
             false => fields::canonical(&object, &self.veil),
         };

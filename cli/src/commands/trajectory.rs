@@ -3,6 +3,8 @@
 mod list;
 mod show;
 
+pub(super) use show::row_json;
+
 use crate::answer::Answer;
 use crate::app::Context;
 use crate::error::CliError;

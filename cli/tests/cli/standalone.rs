@@ -307,10 +307,7 @@ fn a_residual_keeps_everything_through_its_dispositions() {
     let linked = sandbox.result(&links);
     assert_eq!((&linked["previous"], &linked["disposition"]), (&reopened["version"], &json!("open")));
     let shown = sandbox.result(&["show", "R1", "--compact"]);
-    assert_eq!(
-        (&shown["scope"]["paths"], &shown["disposition_event"]["reason"]),
-        (&json!(["a.txt", "src"]), &json!("r"))
-    );
+    assert_eq!((&shown["scope"]["paths"], &shown["reason"]), (&json!(["a.txt", "src"]), &json!("r")));
     let again = sandbox.result(&links);
     assert_eq!((&again["previous"], &again["version"]), (&linked["version"], &linked["version"]));
     refused(
@@ -627,4 +624,30 @@ fn every_writing_verb_asks_who_acts() {
         refused(&sandbox, &[*verb, &["--producer", "C1"]].concat(), "INVALID_ARGUMENT", "is not a producer");
         sandbox.ok(&[*verb, &["--producer", "P1"]].concat());
     }
+}
+
+#[test]
+fn claims_and_residuals_are_shown_as_their_lists_do() {
+    let sandbox = Sandbox::with_changes();
+    let old = sandbox.result(&["show", "R1"])["id"].clone();
+    sandbox.ok(&["residual", "resolve", "R1", "--disposition", "acknowledged", "--reason", "known"]);
+    for (verb, list, name) in [("claim", "claims", "Cl1"), ("residual", "residuals", "R1")] {
+        let listed = sandbox.result(&[list])[list][0].clone();
+        assert_eq!(sandbox.result(&[verb, "show", name]), listed);
+        let mut compact = sandbox.result(&["show", name, "--compact"]);
+        assert_eq!(compact.as_object_mut().and_then(|row| row.remove("family")), Some(json!(verb)));
+        assert_eq!(compact, listed);
+        assert!(sandbox.ok(&[verb, "show", name]).out.starts_with(&format!("{verb} {name} ")));
+        refused(&sandbox, &[verb, "show", "C1"], "INVALID_ARGUMENT", &format!("is not a {verb}"));
+    }
+    // By an older identity: the newest version, where what is shown by `show` is that object itself.
+    let shown = sandbox.result(&["residual", "show", text(&old)]);
+    assert_eq!(
+        (&shown["disposition"], &shown["first_id"], &shown["reason"]),
+        (&json!("acknowledged"), &old, &json!("known"))
+    );
+    assert_eq!(sandbox.result(&["show", text(&old), "--compact"])["id"], old);
+    let evidence = sandbox.result(&["show", "E1", "--compact"]);
+    assert_eq!((&evidence["outcome"], &evidence["freshness"]["status"]), (&json!("pass"), &json!("FRESH")));
+    assert_eq!(sandbox.result(&["show", "T1", "--compact"])["sequence"].as_array().map(Vec::len), Some(2));
 }

@@ -35,23 +35,7 @@ struct Shown {
 
 impl View for Shown {
     fn json(&self) -> Map<String, Value> {
-        let facts = &self.facts;
-        Obj::new()
-            .put("id", &facts.id)
-            .opt("name", facts.name.as_ref())
-            .opt("intent", facts.intent.as_ref().map(|intent| &intent.id))
-            .opt("base_state", facts.base_state.as_ref())
-            .put("outcome", facts.outcome)
-            .opt("termination_reason", facts.termination_reason.as_ref())
-            .rows("sequence", &facts.sequence, step_json)
-            .put("evidence", &facts.evidence)
-            .put("residuals", &facts.residuals)
-            .opt("handoff", facts.handoff.as_ref().map(handoff_json).as_ref())
-            .put("agent_runs", &facts.agent_runs)
-            .put("versions", &facts.versions)
-            .opt("created_at", facts.created_at_ms.as_ref().filter(|_| self.timestamps))
-            .opt("updated_at", facts.updated_at_ms.as_ref().filter(|_| self.timestamps))
-            .map()
+        row_json(&self.facts, self.timestamps).map()
     }
 
     fn human(&self, out: &mut Printer<'_>) {
@@ -90,6 +74,25 @@ impl View for Shown {
             handoff_lines(handoff, out);
         }
     }
+}
+
+/// A trajectory (query surface, section 4.7).
+pub(crate) fn row_json(facts: &TrajectoryFacts, timestamps: bool) -> Obj {
+    Obj::new()
+        .put("id", &facts.id)
+        .opt("name", facts.name.as_ref())
+        .opt("intent", facts.intent.as_ref().map(|intent| &intent.id))
+        .opt("base_state", facts.base_state.as_ref())
+        .put("outcome", facts.outcome)
+        .opt("termination_reason", facts.termination_reason.as_ref())
+        .rows("sequence", &facts.sequence, step_json)
+        .put("evidence", &facts.evidence)
+        .put("residuals", &facts.residuals)
+        .opt("handoff", facts.handoff.as_ref().map(handoff_json).as_ref())
+        .put("agent_runs", &facts.agent_runs)
+        .put("versions", &facts.versions)
+        .opt("created_at", facts.created_at_ms.as_ref().filter(|_| timestamps))
+        .opt("updated_at", facts.updated_at_ms.as_ref().filter(|_| timestamps))
 }
 
 fn step_json(step: &StepFacts) -> Obj {

@@ -28,10 +28,11 @@ pub use claims::ClaimStatus;
 pub use context_diff::{ContextDiffFacts, SeenFacts, context_diff};
 pub use disclosure::veil;
 pub use lists::{
-    AttemptEntry, AttemptsFacts, AttemptsOptions, CaseCounts, ClaimEntry, ClaimsFacts, ClaimsOptions,
-    EvidenceEntry, EvidenceFacts, EvidenceListFacts, EvidenceListOptions, FreshnessFacts, ReproductionFacts,
-    ResidualEntry, ResidualOrder, ResidualScopeFacts, ResidualsFacts, ResidualsOptions, Window, attempts,
-    claims, evidence_list, evidence_show, residuals,
+    AttemptEntry, AttemptsFacts, AttemptsOptions, CaseCounts, ClaimEntry, ClaimFacts, ClaimsFacts,
+    ClaimsOptions, EvidenceEntry, EvidenceFacts, EvidenceListFacts, EvidenceListOptions, FreshnessFacts,
+    ReproductionFacts, ResidualEntry, ResidualFacts, ResidualOrder, ResidualScopeFacts, ResidualsFacts,
+    ResidualsOptions, Window, attempts, claim_show, claims, evidence_list, evidence_show, residual_show,
+    residuals,
 };
 pub use log_about::log_about;
 pub use next::{NextFacts, next};

@@ -9,10 +9,11 @@ use crate::knowledge::session::Session;
 use crate::knowledge::sets::ScopedClaim;
 use crate::knowledge::subject::Subject;
 use crate::knowledge::world::World;
-use crate::names::Namer;
+use crate::names::{Accept, Namer, resolve_in};
 use crate::{RepoError, Result};
-use gemel_object::Gid;
 use gemel_object::families::Claim;
+use gemel_object::{Family, Gid};
+use gemel_store::StoreError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -107,6 +108,31 @@ pub fn claims(session: &mut Session<'_>, options: &ClaimsOptions) -> Result<Clai
     }
     let rows = describe(world, &found, &mut uncertainty)?;
     Ok(ClaimsFacts { rows, page, uncertainty })
+}
+
+/// One claim with its status against the head state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimFacts {
+    /// The claim at its newest refinement.
+    pub row: ClaimEntry,
+    /// What is not known of it.
+    pub uncertainty: Vec<Uncertainty>,
+}
+
+/// The claim that `text` names, by any of its versions.
+///
+/// # Errors
+/// `Unresolved`, `Ambiguous`, `WrongFamily`, `Store`, `CorruptObject`.
+pub fn claim_show(session: &mut Session<'_>, text: &str) -> Result<ClaimFacts> {
+    let repo = session.repo();
+    let world = session.world()?;
+    let id = resolve_in(repo, &world.refs, text, Accept::only(Family::Claim))?;
+    let absent = || RepoError::from(StoreError::NotFound { id });
+    let claim = world.newest_claim(&id)?.ok_or_else(absent)?;
+    let derived = world.derived(&claim)?;
+    let mut uncertainty = Vec::new();
+    let rows = describe(world, &[(claim, derived)], &mut uncertainty)?;
+    Ok(ClaimFacts { row: rows.into_iter().next().ok_or_else(absent)?, uncertainty })
 }
 
 const STATUSES: &[&str] =

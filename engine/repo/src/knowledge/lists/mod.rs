@@ -9,7 +9,7 @@ mod residuals;
 
 pub(crate) use attempts::outcome_word;
 pub use attempts::{AttemptEntry, AttemptsFacts, AttemptsOptions, attempts};
-pub use claims::{ClaimEntry, ClaimsFacts, ClaimsOptions, claims};
+pub use claims::{ClaimEntry, ClaimFacts, ClaimsFacts, ClaimsOptions, claim_show, claims};
 pub use evidence::{
     CaseCounts, EvidenceEntry, EvidenceFacts, EvidenceListFacts, EvidenceListOptions, FreshnessFacts,
     ReproductionFacts, evidence_list, evidence_show,
@@ -17,5 +17,6 @@ pub use evidence::{
 pub use page::Window;
 pub(crate) use page::page;
 pub use residuals::{
-    ResidualEntry, ResidualOrder, ResidualScopeFacts, ResidualsFacts, ResidualsOptions, residuals,
+    ResidualEntry, ResidualFacts, ResidualOrder, ResidualScopeFacts, ResidualsFacts, ResidualsOptions,
+    residual_show, residuals,
 };

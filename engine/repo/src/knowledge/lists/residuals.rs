@@ -8,10 +8,11 @@ use crate::knowledge::readiness::severity_rank;
 use crate::knowledge::session::Session;
 use crate::knowledge::subject::Subject;
 use crate::knowledge::world::World;
-use crate::names::Namer;
+use crate::names::{Accept, Namer, resolve_in};
 use crate::{RepoError, Result};
 use gemel_object::families::Residual;
 use gemel_object::{Disposition, Family, Gid, ResidualSeverity};
+use gemel_store::StoreError;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -130,6 +131,31 @@ pub fn residuals(session: &mut Session<'_>, options: &ResidualsOptions) -> Resul
     }
     let rows = describe(world, &found, &mut uncertainty)?;
     Ok(ResidualsFacts { rows, page, uncertainty })
+}
+
+/// One residual.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResidualFacts {
+    /// The residual at its newest version.
+    pub row: ResidualEntry,
+    /// What is not known of it.
+    pub uncertainty: Vec<Uncertainty>,
+}
+
+/// The residual that `text` names, by any of its versions.
+///
+/// # Errors
+/// `Unresolved`, `Ambiguous`, `WrongFamily`, `Store`, `CorruptObject`.
+pub fn residual_show(session: &mut Session<'_>, text: &str) -> Result<ResidualFacts> {
+    let repo = session.repo();
+    let world = session.world()?;
+    let id = resolve_in(repo, &world.refs, text, Accept::only(Family::Residual))?;
+    let absent = || RepoError::from(StoreError::NotFound { id });
+    let newest = world.newest_residual(&id)?;
+    let node = world.residual(&newest)?.ok_or_else(absent)?;
+    let mut uncertainty = Vec::new();
+    let rows = describe(world, &[node], &mut uncertainty)?;
+    Ok(ResidualFacts { row: rows.into_iter().next().ok_or_else(absent)?, uncertainty })
 }
 
 fn parse_disposition(text: &str) -> Result<Disposition> {
