@@ -34,6 +34,17 @@ enum Tool {
         /// Folder of the corpus
         dir: PathBuf,
     },
+    /// Make a repository with a believable recorded history: changes, claims, evidence, residuals, attempts
+    CorpusHistory {
+        /// Number of changes to record
+        #[arg(long, default_value_t = 1000)]
+        changes: usize,
+        /// Decides every byte
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Folder of the repository
+        dir: PathBuf,
+    },
     /// Bring in this checkout's own history, give it back, and take a change through, printing every command and its answer
     Demo {
         /// The gemel program to show, instead of the one of this checkout
@@ -93,6 +104,14 @@ fn run(tool: Tool, out: &mut dyn Write) -> Outcome {
         Tool::Corpus { files, seed, dir, .. } => {
             let report = corpus::generate(&dir, files, seed)?;
             writeln!(out, "{} files in {} folders, {} bytes", report.files, report.folders, report.bytes)?;
+        }
+        Tool::CorpusHistory { changes, seed, dir } => {
+            let report = corpus::record(&dir, changes, seed)?;
+            writeln!(
+                out,
+                "{} changes in {} trajectories, {} claims, evidence and residuals",
+                report.changes, report.trajectories, report.knowledge
+            )?;
         }
         Tool::Demo { gemel, keep } => {
             let root = Path::new(ROOT).canonicalize()?;

@@ -5,12 +5,14 @@
 
 mod draw;
 mod edit;
+mod history;
 mod layout;
 mod text;
 mod words;
 
 pub use draw::Draw;
 pub use edit::{Edits, edit};
+pub use history::{HistoryError, HistoryReport, record};
 
 use layout::{Entry, What};
 use rayon::prelude::*;
