@@ -2,7 +2,8 @@
 //!
 //! Inputs are built here (the monorepo of `gemel-tools corpus`, a big file, a tiny repository); source trees for the row
 //! about stored bytes are given. git and gemel take turns, each on a copy of its own, and the medians count. `versus import
-//! PATH` measures what becomes of the history of a Git repository instead.
+//! PATH` measures what becomes of the history of a Git repository instead, `versus queries` what questions to a long
+//! recorded history cost.
 
 mod big;
 mod import;
@@ -10,6 +11,7 @@ mod library;
 mod monorepo;
 mod peers;
 mod process;
+mod queries;
 mod stored;
 mod syncs;
 mod table;
@@ -45,6 +47,7 @@ struct Cli {
 #[derive(Debug, clap::Subcommand)]
 enum History {
     Import(import::Args),
+    Queries(queries::Args),
 }
 
 #[derive(Debug, clap::Args)]
@@ -97,6 +100,7 @@ fn main() -> ExitCode {
 fn run(cli: &Cli, out: &mut dyn Write) -> Result<()> {
     let (folder, program) = match &cli.history {
         Some(History::Import(args)) => (&args.scratch, &args.gemel),
+        Some(History::Queries(args)) => (&args.scratch, &args.gemel),
         None => (&cli.options.scratch, &cli.options.gemel),
     };
     let mut scratch = tempfile::Builder::new();
@@ -116,6 +120,7 @@ fn run(cli: &Cli, out: &mut dyn Write) -> Result<()> {
     table.note(&format!("{}; {cores} cores", git.version()?))?;
     match &cli.history {
         Some(History::Import(args)) => import::measure(&git, &gemel, root, args, &mut table)?,
+        Some(History::Queries(args)) => queries::measure(&git, &gemel, root, args, &mut table)?,
         None => worktrees(&git, &gemel, root, &cli.options, &mut table)?,
     }
     table.end()
