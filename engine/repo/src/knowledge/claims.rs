@@ -76,7 +76,7 @@ pub(crate) fn derive(world: &mut World<'_>, judge: &mut Judge, claim: &ScopedCla
             _ => {}
         }
         let anchor = node.evaluated.or(claim.declared_at);
-        let freshness = judge.freshness(world, anchor, subjects)?;
+        let freshness = judge.freshness_in_brief(world, anchor, subjects)?;
         found.unsure.extend(doubt(&freshness, anchor).map(|reason| (*id, reason)));
         if let Freshness::MayRequireRefresh(_) = freshness {
             found.stale.push(*id);

@@ -32,8 +32,8 @@ pub(crate) struct Subjects<'a> {
 enum Between {
     /// None: the content is the same.
     Nothing,
-    /// All of the history but these ancestors.
-    After(Reach),
+    /// All of the history but what leads to this place of its first line or to the changes beside it.
+    After(Option<u32>, Option<Reach>),
     /// These descendants.
     From(Reach),
     /// No path leads from one to the other.
@@ -52,6 +52,17 @@ pub(crate) struct Judge {
     between: HashMap<Gid, Arc<Between>>,
     /// Whether the queried state has a path.
     paths: HashMap<String, bool>,
+    /// By subject.
+    touching: HashMap<String, Arc<Touching>>,
+}
+
+/// The changes of the history that touch a path.
+#[derive(Debug, Default)]
+struct Touching {
+    /// Ascending.
+    changes: Vec<Gid>,
+    /// Where on the first line the last of them was taken in; `None` when one of them does not lead there.
+    last: Option<u32>,
 }
 
 /// The changes that lead to a state.
@@ -78,7 +89,14 @@ impl Judge {
             None => None,
         };
         let heads = heads.into_iter().collect();
-        Ok(Judge { state, heads, history: None, between: HashMap::new(), paths: HashMap::new() })
+        Ok(Judge {
+            state,
+            heads,
+            history: None,
+            between: HashMap::new(),
+            paths: HashMap::new(),
+            touching: HashMap::new(),
+        })
     }
 
     /// Judges against the result of the head change.
@@ -123,17 +141,48 @@ impl Judge {
         anchor: Option<Gid>,
         subjects: Subjects<'_>,
     ) -> Result<Freshness> {
+        self.look(world, anchor, subjects, usize::MAX)
+    }
+
+    /// As [`Judge::freshness`]; of the changes that touched the subject one is named at most.
+    ///
+    /// # Errors
+    /// `Store`, `CorruptObject`.
+    pub(crate) fn freshness_in_brief(
+        &mut self,
+        world: &mut World<'_>,
+        anchor: Option<Gid>,
+        subjects: Subjects<'_>,
+    ) -> Result<Freshness> {
+        self.look(world, anchor, subjects, 1)
+    }
+
+    fn look(
+        &mut self,
+        world: &mut World<'_>,
+        anchor: Option<Gid>,
+        subjects: Subjects<'_>,
+        most: usize,
+    ) -> Result<Freshness> {
         let Some(anchor) = anchor else { return Ok(Freshness::Unknown) };
         let between = self.between(world, &anchor)?;
         match &*between {
             Between::NoPath => return Ok(Freshness::MayRequireRefresh(Vec::new())),
             Between::Nothing => return Ok(Freshness::Fresh),
-            Between::After(_) | Between::From(_) => {}
+            Between::After(..) | Between::From(_) => {}
         }
-        let mut causes = touching(world, subjects)?;
-        causes.retain(|id| self.is_between(world, &between, id));
-        if !causes.is_empty() {
-            return Ok(Freshness::MayRequireRefresh(causes));
+        let touching = self.touching(world, subjects)?;
+        // Mostly two numbers say that nothing came after the anchor.
+        let none = match (&*between, touching.last) {
+            (Between::After(Some(place), None), Some(last)) => last <= *place,
+            _ => false,
+        };
+        if !none {
+            let causes = touching.changes.iter().copied().filter(|id| self.is_between(world, &between, id));
+            let causes: Vec<Gid> = causes.take(most).collect();
+            if !causes.is_empty() {
+                return Ok(Freshness::MayRequireRefresh(causes));
+            }
         }
         if self.is_identifiable(world, &anchor, subjects)? {
             Ok(Freshness::Fresh)
@@ -142,13 +191,37 @@ impl Judge {
         }
     }
 
-    fn is_between(&self, world: &World<'_>, between: &Between, id: &Gid) -> bool {
-        let Some(history) = &self.history else { return false };
-        match between {
-            Between::After(reach) => {
-                world.graph.holds(&history.changes, id) && !history.lines.is_ancestor(&world.graph, reach, id)
+    /// The changes of the history that touch one of the subjects.
+    fn touching(&mut self, world: &mut World<'_>, subjects: Subjects<'_>) -> Result<Arc<Touching>> {
+        let key = subjects.text.filter(|_| subjects.references.is_empty());
+        if let Some(known) = key.and_then(|text| self.touching.get(text)) {
+            return Ok(known.clone());
+        }
+        let mut changes = touching(world, subjects)?;
+        let mut last = Some(0);
+        if let Some(history) = &self.history {
+            changes.retain(|id| world.graph.holds(&history.changes, id));
+            for id in &changes {
+                last = last.zip(history.lines.taken_in(&world.graph, id)).map(|(a, b)| a.max(b));
             }
-            Between::From(reach) => history.lines.is_descendant(&world.graph, reach, id),
+        }
+        let found = Arc::new(Touching { changes, last });
+        if let Some(text) = key {
+            self.touching.insert(text.to_owned(), found.clone());
+        }
+        Ok(found)
+    }
+
+    fn is_between(&self, world: &World<'_>, between: &Between, id: &Gid) -> bool {
+        let Some(History { changes, lines, .. }) = &self.history else { return false };
+        match between {
+            Between::After(place, beside) => {
+                let leads = place.zip(lines.taken_in(&world.graph, id)).is_some_and(|(to, at)| at <= to);
+                let leads_beside =
+                    beside.as_ref().is_some_and(|reach| lines.is_ancestor(&world.graph, reach, id));
+                world.graph.holds(changes, id) && !leads && !leads_beside
+            }
+            Between::From(reach) => lines.is_descendant(&world.graph, reach, id),
             Between::Nothing | Between::NoPath => false,
         }
     }
@@ -178,7 +251,11 @@ impl Judge {
         Ok(if ending.is_empty() {
             Between::From(history.lines.descendants(&world.graph, starting))
         } else {
-            Between::After(history.lines.ancestors(&world.graph, ending))
+            let on_first = |id: &Gid| history.lines.on_first(&world.graph, id);
+            let beside: Vec<Gid> = ending.iter().copied().filter(|id| on_first(id).is_none()).collect();
+            let place = ending.iter().filter_map(on_first).max();
+            let beside = (!beside.is_empty()).then(|| history.lines.ancestors(&world.graph, &beside));
+            Between::After(place, beside)
         })
     }
 
@@ -208,7 +285,7 @@ impl Judge {
 impl History {
     fn read(world: &mut World<'_>, heads: &[Gid]) -> Result<History> {
         let changes = world.graph.ancestors(heads.iter().copied())?;
-        let lines = Lines::of(&mut world.graph, &changes)?;
+        let lines = Lines::of(&mut world.graph, &changes, heads.first().copied())?;
         let mut roots: HashMap<Gid, (Vec<Gid>, Vec<Gid>)> = HashMap::new();
         for (id, input, result) in world.graph.roots_of(&changes)? {
             if let Some(result) = result {

@@ -98,7 +98,8 @@ impl World<'_> {
             return Ok(order.clone());
         }
         let known = self.known()?;
-        let order = Arc::new(Lines::of(&mut self.graph, &known)?);
+        let head = self.refs.get("refs/head")?;
+        let order = Arc::new(Lines::of(&mut self.graph, &known, head)?);
         Ok(self.order.insert(order).clone())
     }
 

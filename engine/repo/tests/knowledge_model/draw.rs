@@ -143,8 +143,11 @@ impl History<'_> {
             ..NewRequiredPlatform::default()
         });
         let kind = self.draw.pick(&["correctness", "security"]);
-        let entries =
-            [NewRequiredEntry { kind: Some(kind), platforms: Some(&platforms), ..NewRequiredEntry::default() }];
+        let entries = [NewRequiredEntry {
+            kind: Some(kind),
+            platforms: Some(&platforms),
+            ..NewRequiredEntry::default()
+        }];
         let required =
             NewRequiredVerification { entries: Some(&entries), ..NewRequiredVerification::default() };
         let config = NewConfig {
@@ -166,9 +169,8 @@ impl History<'_> {
     }
 
     fn state(&mut self, files: &Files) -> Gid {
-        let blobs: Vec<Option<Gid>> = (0..PATHS.len())
-            .map(|path| (files[path] > 0).then(|| self.blob(path, files[path])))
-            .collect();
+        let blobs: Vec<Option<Gid>> =
+            (0..PATHS.len()).map(|path| (files[path] > 0).then(|| self.blob(path, files[path]))).collect();
         let file = |at: usize, name: &'static str| blobs[at].map(|id| (name, Mode::File, id));
         let mut folder: Vec<(&str, Mode, Gid)> = file(1, "b").into_iter().chain(file(2, "c")).collect();
         if let Some(entry) = file(3, "f") {
@@ -365,7 +367,8 @@ impl History<'_> {
             }
             use Disposition::{Acknowledged, Irrelevant, Open, Resolved, Superseded};
             let older = self.draw.pick(&self.residuals.clone());
-            let disposition = self.draw.pick(&[Open, Acknowledged, Resolved, Resolved, Superseded, Irrelevant]);
+            let disposition =
+                self.draw.pick(&[Open, Acknowledged, Resolved, Resolved, Superseded, Irrelevant]);
             let id = self.residual_after(Some(older), Some(disposition));
             if self.draw.chance(75) {
                 self.names.insert(format!("refs/names/R{}", n + 1), id);
@@ -420,4 +423,3 @@ impl History<'_> {
         }
     }
 }
-

@@ -1,6 +1,12 @@
 //! Derived status against a plain model of the rules, on thousands of generated histories (DER-01, DER-02, DER-04,
 //! DER-06, OBJ-09): every claim, evidence and residual, and the verdicts.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests fail by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests fail by panicking"
+)]
 
 mod draw;
 mod model;
@@ -89,8 +95,7 @@ fn residuals(session: &mut Session<'_>, model: &Model, seed: u64) {
         .filter(|id| id.family() == Family::Residual)
         .map(|id| model.newest_residual(&declared, id))
         .collect();
-    let expected: BTreeMap<_, _> =
-        newest.iter().map(|id| (*id, model.persistence(&declared, id))).collect();
+    let expected: BTreeMap<_, _> = newest.iter().map(|id| (*id, model.persistence(&declared, id))).collect();
     let options = ResidualsOptions { window: all(), ..ResidualsOptions::default() };
     let rows = knowledge::residuals(session, &options).unwrap().rows;
     let found: BTreeMap<_, _> = rows.into_iter().map(|row| (row.id, row.descendant_changes)).collect();

@@ -385,7 +385,8 @@ impl Model {
     }
 
     pub(crate) fn newest_residual(&self, declared: &Ids, id: &Gid) -> Gid {
-        let followers = self.residuals.iter().filter(|(f, r)| r.previous == Some(*id) && declared.contains(f));
+        let followers =
+            self.residuals.iter().filter(|(f, r)| r.previous == Some(*id) && declared.contains(f));
         match followers.min_by_key(|(id, r)| (std::cmp::Reverse(r.created), **id)) {
             Some((next, _)) => self.newest_residual(declared, next),
             None => *id,
@@ -419,9 +420,9 @@ impl Model {
 
     fn is_replaced(&self, declared: &Ids, versions: &[Gid]) -> bool {
         let supersedes = |id: &Gid| self.claims[id].supersedes.filter(|older| versions.contains(older));
-        self.claims.keys().any(|id| {
-            declared.contains(id) && supersedes(id).is_some_and(|older| !self.refines(id, &older))
-        })
+        self.claims
+            .keys()
+            .any(|id| declared.contains(id) && supersedes(id).is_some_and(|older| !self.refines(id, &older)))
     }
 
     fn declaring(&self, versions: &[Gid]) -> Option<Gid> {
@@ -429,9 +430,9 @@ impl Model {
         let said = self.claims[newest].change.or(self.claims[first].change);
         said.or_else(|| {
             let known = self.known();
-            let listing = known.iter().filter(|id| {
-                versions.iter().any(|version| self.changes[id].claims.contains(version))
-            });
+            let listing = known
+                .iter()
+                .filter(|id| versions.iter().any(|version| self.changes[id].claims.contains(version)));
             listing.min_by_key(|id| (self.changes[id].created, **id)).copied()
         })
     }
@@ -456,7 +457,8 @@ impl Model {
             })
         };
         let stale: Vec<Gid> = evidence.iter().copied().filter(is_stale).collect();
-        let mut residuals: Ids = claim.residuals.iter().map(|id| self.newest_residual(declared, id)).collect();
+        let mut residuals: Ids =
+            claim.residuals.iter().map(|id| self.newest_residual(declared, id)).collect();
         for id in declared.iter().filter(|id| self.residuals.contains_key(id)) {
             let newest = self.newest_residual(declared, id);
             if self.residuals[&newest].claims.iter().any(|claim| versions.contains(claim)) {
@@ -493,9 +495,10 @@ impl Model {
             versions.push(older);
         }
         let _ = declared;
-        let listing = known.iter().copied().filter(|id| {
-            versions.iter().any(|version| self.changes[id].residuals.contains(version))
-        });
+        let listing = known
+            .iter()
+            .copied()
+            .filter(|id| versions.iter().any(|version| self.changes[id].residuals.contains(version)));
         let from: Ids = listing.chain(self.residuals[newest].changes.iter().copied()).collect();
         let descends = |id: &Gid| {
             let parents = self.anc(self.changes[id].parents.iter().copied());
@@ -563,7 +566,9 @@ impl Model {
             let claim = &self.claims[id];
             for evidence in &answer.supporting {
                 let place = self.evidence[evidence].environment.and_then(|id| self.platforms.get(&id));
-                met.extend(claim.kind.clone().zip(place).map(|(kind, (os, arch))| (kind, os.clone(), arch.clone())));
+                met.extend(
+                    claim.kind.clone().zip(place).map(|(kind, (os, arch))| (kind, os.clone(), arch.clone())),
+                );
             }
         }
         for (_, os, arch) in self.required.difference(&met) {

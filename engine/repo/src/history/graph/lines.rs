@@ -4,6 +4,9 @@
 //! A line is a run of changes in which each is the first child of its first parent. Most edges of a history lie inside
 //! lines and need no record: on a line, what comes earlier is an ancestor of what comes later. Only the edges between
 //! lines are kept, and a walk follows each of them at most once.
+//!
+//! The first line is that of first parents from a head on. Where on it each change was taken in is known, so that whether
+//! it leads to a change of that line is a comparison of two numbers.
 
 use crate::Result;
 use crate::history::graph::Graph;
@@ -29,6 +32,8 @@ struct Edge {
 pub(crate) struct Lines {
     line_of: NumCounts,
     place_of: NumCounts,
+    /// The first place of the first line that a change leads to, plus one; 0: none.
+    taken_in: NumCounts,
     /// Number of changes on each line.
     lens: Vec<u32>,
     /// Edges of each line to parents elsewhere, by place ascending.
@@ -45,16 +50,19 @@ pub(crate) struct Reach {
 }
 
 impl Lines {
-    /// Cuts a set.
+    /// Cuts a set; the first line is that of `head`, if it belongs to the set.
     ///
     /// # Errors
     /// `Store`, `CorruptObject`.
-    pub(crate) fn of(graph: &mut Graph<'_>, set: &ChangeSet) -> Result<Lines> {
+    pub(crate) fn of(graph: &mut Graph<'_>, set: &ChangeSet, head: Option<Gid>) -> Result<Lines> {
         let mut lines = Lines::default();
-        for num in graph.parents_first(set)? {
+        lines.lay_first(graph, set, head)?;
+        let order = graph.parents_first(set)?;
+        for num in order.iter().copied() {
             let first = graph.first_parent_in(set, num)?.and_then(|parent| lines.place(parent));
-            let place = match first {
-                Some((line, place)) if lines.lens.get(index(line)) == Some(&(place + 1)) => {
+            let place = match (lines.place(num), first) {
+                (Some(place), _) => place,
+                (None, Some((line, place))) if lines.lens.get(index(line)) == Some(&(place + 1)) => {
                     lines.lens[index(line)] += 1;
                     (line, place + 1)
                 }
@@ -78,7 +86,56 @@ impl Lines {
             }
         }
         lines.down.iter_mut().for_each(|edges| edges.sort_unstable_by_key(|edge| edge.at));
+        for num in order.into_iter().rev() {
+            let taken_in = match lines.place(num) {
+                Some((0, place)) if head.is_some() => place.saturating_add(1),
+                _ => lines.taken_in.get(num),
+            };
+            *lines.taken_in.of(num) = taken_in;
+            if taken_in == 0 {
+                continue;
+            }
+            for parent in graph.parents_in(set, num)? {
+                let of_parent = lines.taken_in.of(parent);
+                if *of_parent == 0 || taken_in < *of_parent {
+                    *of_parent = taken_in;
+                }
+            }
+        }
         Ok(lines)
+    }
+
+    /// Lays the line of first parents from `head` on.
+    fn lay_first(&mut self, graph: &mut Graph<'_>, set: &ChangeSet, head: Option<Gid>) -> Result<()> {
+        let mut line = Vec::new();
+        let mut next = head.and_then(|head| graph.find(&head)).filter(|num| set.nums.contains(*num));
+        while let Some(num) = next {
+            line.push(num);
+            next = graph.first_parent_in(set, num)?;
+        }
+        if line.is_empty() {
+            return Ok(());
+        }
+        for (num, place) in line.iter().rev().zip(0..) {
+            *self.line_of.of(*num) = 1;
+            *self.place_of.of(*num) = place;
+        }
+        self.lens.push(u32::try_from(line.len()).unwrap_or(u32::MAX));
+        self.up.push(Vec::new());
+        self.down.push(Vec::new());
+        Ok(())
+    }
+
+    /// The place of a change on the first line; `None` beside it.
+    pub(crate) fn on_first(&self, graph: &Graph<'_>, id: &Gid) -> Option<u32> {
+        let (line, place) = graph.find(id).and_then(|num| self.place(num))?;
+        // A first line without a head has no change that is taken in.
+        (line == 0 && self.taken_in(graph, id) == Some(place)).then_some(place)
+    }
+
+    /// The first place of the first line that a change leads to: it leads to all later ones, and to none before.
+    pub(crate) fn taken_in(&self, graph: &Graph<'_>, id: &Gid) -> Option<u32> {
+        self.taken_in.get(graph.find(id)?).checked_sub(1)
     }
 
     fn place(&self, num: Num) -> Option<Place> {
@@ -165,7 +222,8 @@ mod tests {
         let made = make(&changes);
         let mut graph = Graph::new(&made.store);
         let set = graph.ancestors(made.ids.iter().copied()).unwrap();
-        let lines = Lines::of(&mut graph, &set).unwrap();
+        let head = made.ids.last().copied();
+        let lines = Lines::of(&mut graph, &set, head).unwrap();
         for start in 0..parents.len() {
             let mut above = BTreeSet::from([start]);
             for at in (0..=start).rev() {
@@ -186,6 +244,12 @@ mod tests {
                 assert_eq!(lines.is_descendant(&graph, &down, id), below.contains(&at), "{at} below {start}");
             }
             assert_eq!((up.count(), down.count()), (above.len() as u64, below.len() as u64));
+            if let Some(place) = lines.on_first(&graph, &made.ids[start]) {
+                for (at, id) in made.ids.iter().enumerate() {
+                    let leads = lines.taken_in(&graph, id).is_some_and(|taken_in| taken_in <= place);
+                    assert_eq!(leads, above.contains(&at), "{at} leads to {start}");
+                }
+            }
         }
     }
 
