@@ -65,6 +65,8 @@ impl World<'_> {
 
     fn has_names(&self, kind: Kind) -> Result<bool> {
         let space = kind.namespace().trim_end_matches('/');
-        Ok(self.refs.max_number(space, kind.prefix())? > 0)
+        // `refs/keep` holds what a migrated store or a peer had without a name.
+        let kept = format!("refs/keep/{}/", kind.key());
+        Ok(self.refs.max_number(space, kind.prefix())? > 0 || self.refs.scan(&kept)?.next().is_some())
     }
 }

@@ -89,7 +89,7 @@ impl World<'_> {
         Ok(self.graph.holds(&known, change))
     }
 
-    /// The known changes as lines: ancestry and descendants are asked of it.
+    /// The known changes and everything that led to them, as lines: ancestry and descendants are asked of it.
     ///
     /// # Errors
     /// `Store`, `CorruptObject`.
@@ -98,8 +98,10 @@ impl World<'_> {
             return Ok(order.clone());
         }
         let known = self.known()?;
+        let known = self.graph.members(&known);
+        let reachable = self.graph.ancestors(known)?;
         let head = self.refs.get("refs/head")?;
-        let order = Arc::new(Lines::of(&mut self.graph, &known, head)?);
+        let order = Arc::new(Lines::of(&mut self.graph, &reachable, head)?);
         Ok(self.order.insert(order).clone())
     }
 
@@ -241,30 +243,39 @@ impl World<'_> {
         Ok(self.named.insert(Arc::new(named)).clone())
     }
 
-    /// The newest version of a residual; of several the one last decided, then the one last created, then the lowest
-    /// identity.
+    /// The newest version of a residual: the declared one that no other follows. Of several the one that has a name, then
+    /// the one last created, then the lowest identity (object model, section 13).
     ///
     /// # Errors
     /// `Store`, `CorruptObject`.
     pub(crate) fn newest_residual(&mut self, id: &Gid) -> Result<Gid> {
-        let mut newest = self.residual_versions(id)?.last().map_or(*id, |first| first.id);
-        let mut seen = HashSet::from([newest]);
-        loop {
-            let mut followers = Vec::new();
-            for source in self.ledger()?.naming(&newest) {
+        let first = self.residual_versions(id)?.last().map_or(*id, |first| first.id);
+        let (mut open, mut seen, mut last) = (vec![first], HashSet::from([first]), Vec::new());
+        while let Some(version) = open.pop() {
+            let before = open.len();
+            for source in self.ledger()?.naming(&version) {
                 if source.family() == Family::Residual
-                    && let Some(node) = self.residual(&source)?
-                    && node.previous == Some(newest)
+                    && self.residual(&source)?.is_some_and(|node| node.previous == Some(version))
                     && self.is_declared(&source)?
+                    && seen.insert(source)
                 {
-                    followers.push((Reverse(node.created_at_ms), source));
+                    open.push(source);
                 }
             }
-            match followers.into_iter().min() {
-                Some((_, next)) if seen.insert(next) => newest = next,
-                _ => return Ok(newest),
+            if open.len() == before {
+                last.push(version);
             }
         }
+        if let [only] = last[..] {
+            return Ok(only);
+        }
+        let named = self.named_knowledge()?;
+        let mut ranked = Vec::with_capacity(last.len());
+        for id in last {
+            let created = self.residual(&id)?.map_or(0, |node| node.created_at_ms);
+            ranked.push((!named.contains(&id), Reverse(created), id));
+        }
+        Ok(ranked.into_iter().min().map_or(*id, |(.., id)| id))
     }
 
     /// A residual version and those before it, newest first, as far as they are stored.

@@ -8,8 +8,8 @@ use gemel_object::families::{
     NewResidualScope, NewState, NewTrajectory,
 };
 use gemel_object::{
-    ClaimKind, Disposition, Encoded, EvidenceKind, EvidenceOutcome, ExecutionPolicy, Family, Gid, Limits,
-    Mode, OpType, ResidualSeverity, Strings, TrajectoryOutcome, blob_envelope, tree_envelope,
+    ClaimKind, Disposition, Encoded, EvidenceKind, EvidenceOutcome, ExecutionPolicy, Gid, Limits, Mode,
+    OpType, ResidualSeverity, Strings, TrajectoryOutcome, blob_envelope, tree_envelope,
 };
 use gemel_store::{NewObject, Store, Writer};
 use std::collections::BTreeMap;
@@ -115,7 +115,7 @@ impl History<'_> {
 
     fn run(&mut self) {
         for (os, arch) in [("linux", "x86_64"), ("freebsd", "x86_64")] {
-            let os = NewOs { family: Some(os), ..NewOs::default() };
+            let os = NewOs { family: Some(os), name: Some(os), ..NewOs::default() };
             let environment = NewEnvironment { os: Some(os), arch: Some(arch), ..NewEnvironment::default() };
             let id = self.put(environment.encode(&Limits::DEFAULT).unwrap());
             self.environments.push(id);
@@ -126,6 +126,13 @@ impl History<'_> {
         let changes = 2 + self.draw.below(14);
         for n in 0..changes {
             self.change(n);
+        }
+        // As every verb that records does: where there is knowledge, some of it has a name.
+        if let Some(id) = self.claims.first().map(|(id, ..)| *id) {
+            self.names.insert("refs/names/Cl100".to_owned(), id);
+        }
+        if let Some(id) = self.residuals.first().copied() {
+            self.names.insert("refs/names/R100".to_owned(), id);
         }
         self.later_knowledge();
         self.trajectories();
@@ -293,6 +300,12 @@ impl History<'_> {
         let evidence = self.draw.some(&self.evidence.clone(), 25);
         let residuals = self.draw.some(&self.residuals.clone(), 10);
         let references: Vec<Gid> = if self.draw.chance(10) { vec![self.blob(0, 1)] } else { Vec::new() };
+        let made_at = if self.draw.chance(10) && !self.changes.is_empty() {
+            let at = self.draw.below(self.changes.len());
+            Some(self.changes[at].id)
+        } else {
+            None
+        };
         let now = self.now();
         let claim = NewClaim {
             subject,
@@ -303,6 +316,7 @@ impl History<'_> {
             evidence: (!evidence.is_empty()).then_some(&evidence),
             residuals: (!residuals.is_empty()).then_some(&residuals),
             supersedes,
+            change: made_at,
             created_at: Some(now),
             ..NewClaim::default()
         };

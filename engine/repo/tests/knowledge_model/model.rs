@@ -384,13 +384,32 @@ impl Model {
         self.freshness(evidence.evaluated, evidence.subject.as_deref(), &evidence.subject_refs)
     }
 
+    /// Of the versions that begin with the same one: the declared one that no declared one follows.
     pub(crate) fn newest_residual(&self, declared: &Ids, id: &Gid) -> Gid {
-        let followers =
-            self.residuals.iter().filter(|(f, r)| r.previous == Some(*id) && declared.contains(f));
-        match followers.min_by_key(|(id, r)| (std::cmp::Reverse(r.created), **id)) {
-            Some((next, _)) => self.newest_residual(declared, next),
-            None => *id,
+        let mut first = *id;
+        while let Some(older) = self.residuals.get(&first).and_then(|r| r.previous)
+            && self.residuals.contains_key(&older)
+        {
+            first = older;
         }
+        let mut versions = Ids::from([first]);
+        loop {
+            let follows = |(id, r): &(&Gid, &Residual_)| {
+                declared.contains(id) && r.previous.is_some_and(|older| versions.contains(&older))
+            };
+            let more: Ids = self.residuals.iter().filter(follows).map(|(id, _)| *id).collect();
+            if more.is_subset(&versions) {
+                break;
+            }
+            versions.extend(more);
+        }
+        let followed: Ids = versions.iter().filter_map(|id| self.residuals.get(id)?.previous).collect();
+        let named: Ids =
+            self.refs.iter().filter(|(name, _)| name.starts_with("refs/names/")).map(|(_, id)| *id).collect();
+        let created = |id: &Gid| self.residuals.get(id).map_or(0, |r| r.created);
+        let last = versions.difference(&followed);
+        let best = last.min_by_key(|id| (!named.contains(id), std::cmp::Reverse(created(id)), **id));
+        *best.unwrap_or(id)
     }
 
     fn refines(&self, newer: &Gid, older: &Gid) -> bool {
@@ -485,8 +504,9 @@ impl Model {
         ClaimAnswer { status, basis, reason, supporting, contradicting, stale, change }
     }
 
-    /// 15.4: distinct known changes that descend from what is affected or from a declaring change.
-    pub(crate) fn persistence(&self, declared: &Ids, newest: &Gid) -> u64 {
+    /// 15.4: distinct reachable changes that descend from what is affected or from a declaring change.
+    pub(crate) fn persistence(&self, newest: &Gid) -> u64 {
+        let reachable = self.anc(self.known());
         let known = self.known();
         let mut versions = vec![*newest];
         while let Some(older) = self.residuals[&versions[versions.len() - 1]].previous
@@ -494,7 +514,6 @@ impl Model {
         {
             versions.push(older);
         }
-        let _ = declared;
         let listing = known
             .iter()
             .copied()
@@ -504,7 +523,7 @@ impl Model {
             let parents = self.anc(self.changes[id].parents.iter().copied());
             !parents.is_disjoint(&from)
         };
-        known.iter().filter(|id| descends(id)).count() as u64
+        reachable.iter().filter(|id| descends(id)).count() as u64
     }
 
     /// 15.5 with the default scope, or the current trajectory's alone.
@@ -531,9 +550,19 @@ impl Model {
         for version in current.iter().flat_map(|id| self.versions(id)) {
             residuals.extend(&self.trajectories[&version].residuals);
         }
+        // What was recorded outside a change and names one of them.
+        let of_declared = |family: Family| declared.iter().filter(move |id| id.family() == family);
+        residuals.extend(of_declared(Family::Residual).filter(|id| {
+            self.residuals.get(id).is_some_and(|r| r.changes.iter().any(|change| changes.contains(change)))
+        }));
         let residuals: Ids = residuals.iter().map(|id| self.newest_residual(&declared, id)).collect();
         let claims = changes.difference(&given_up).flat_map(|id| self.changes[id].claims.clone());
+        let made_at = |id: &&Gid| self.claims.get(id).and_then(|claim| claim.change);
+        let outside = of_declared(Family::Claim).filter(|id| {
+            made_at(id).is_some_and(|change| changes.contains(&change) && !given_up.contains(&change))
+        });
         let rows: BTreeMap<Gid, Vec<Gid>> = claims
+            .chain(outside.copied())
             .filter(|id| self.claims.contains_key(id))
             .map(|id| self.claim_versions(&declared, &id))
             .map(|versions| (versions[versions.len() - 1], versions))

@@ -143,6 +143,11 @@ impl Lines {
         Some((line, self.place_of.get(num)))
     }
 
+    /// Whether a change belongs to the set.
+    pub(crate) fn holds(&self, graph: &Graph<'_>, id: &Gid) -> bool {
+        graph.find(id).is_some_and(|num| self.place(num).is_some())
+    }
+
     /// Everything that leads to one of `start`, those included.
     pub(crate) fn ancestors(&self, graph: &Graph<'_>, start: &[Gid]) -> Reach {
         let mut reach = Reach { places: vec![0; self.lens.len()] };

@@ -5,7 +5,7 @@ use crate::knowledge::sets::refines;
 use crate::knowledge::world::World;
 use gemel_object::{Family, Gid};
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 impl World<'_> {
@@ -47,21 +47,17 @@ impl World<'_> {
         if let Some(known) = self.lists.get(&Family::Residual) {
             return Ok(known.clone());
         }
-        let ids = self.with_older(Family::Residual)?;
-        let (mut first, mut followers) = (Vec::new(), HashMap::<Gid, Vec<(Reverse<i64>, Gid)>>::new());
-        for id in &ids {
-            let Some(residual) = self.residual(id)? else { continue };
-            match residual.previous {
-                Some(older) if self.residual(&older)?.is_some() => {
-                    followers.entry(older).or_default().push((Reverse(residual.created_at_ms), *id));
-                }
-                _ => first.push(*id),
+        let mut rows = BTreeSet::new();
+        for id in self.with_older(Family::Residual)? {
+            // One version stands for all: the first one there is.
+            let Some(residual) = self.residual(&id)? else { continue };
+            if residual.previous.is_none_or(|older| !self.residual(&older).is_ok_and(|found| found.is_some()))
+            {
+                let newest = self.newest_residual(&id)?;
+                rows.extend(self.residual(&newest)?.map(|node| (Reverse(node.created_at_ms), newest)));
             }
         }
-        let mut rows = Vec::with_capacity(first.len());
-        for id in ends(&first, &followers) {
-            rows.extend(self.residual(&id)?.map(|residual| (Reverse(residual.created_at_ms), id)));
-        }
+        let rows = rows.into_iter().collect();
         Ok(self.keep_list(Family::Residual, rows))
     }
 

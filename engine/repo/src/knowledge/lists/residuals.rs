@@ -258,16 +258,11 @@ fn declaring_changes(world: &mut World<'_>, versions: &[Gid]) -> Result<BTreeSet
     Ok(found)
 }
 
-/// The number of known changes that descend from one of `starts`; one of these counts when it descends from another
+/// The number of reachable changes that descend from one of `starts`; one of these counts when it descends from another
 /// (object model, section 15.4; DER-03).
 fn persistence(world: &mut World<'_>, starts: &BTreeSet<Gid>) -> Result<u64> {
     let order = world.order()?;
-    let mut known = Vec::new();
-    for id in starts {
-        if world.is_known(id)? {
-            known.push(*id);
-        }
-    }
+    let known: Vec<Gid> = starts.iter().copied().filter(|id| order.holds(&world.graph, id)).collect();
     let reached = order.descendants(&world.graph, &known).count();
     let mut topmost = 0;
     for start in &known {
