@@ -68,11 +68,21 @@ struct Question {
     bars: (u64, Option<u64>),
 }
 
-const fn by_subject(name: &'static str, query: &'static str, params: &'static str, args: &'static [&'static str]) -> Question {
+const fn by_subject(
+    name: &'static str,
+    query: &'static str,
+    params: &'static str,
+    args: &'static [&'static str],
+) -> Question {
     Question { name, query, params, args, bars: (SUBJECT_BARS.0, Some(SUBJECT_BARS.1)) }
 }
 
-const fn whole(name: &'static str, query: &'static str, params: &'static str, args: &'static [&'static str]) -> Question {
+const fn whole(
+    name: &'static str,
+    query: &'static str,
+    params: &'static str,
+    args: &'static [&'static str],
+) -> Question {
     Question { name, query, params, args, bars: (20, None) }
 }
 
@@ -83,16 +93,37 @@ const QUESTIONS: [Question; 12] = [
     by_subject("attempts", "attempts", r#"{"subject":"@path"}"#, &["attempts", "@path"]),
     by_subject("impact", "impact", r#"{"change":"@change"}"#, &["impact", "@change"]),
     by_subject("trajectory", "trajectory", r#"{"id":"@trajectory"}"#, &["trajectory", "@trajectory"]),
-    whole("context", "context", r#"{"subject":"@path","budget":32000}"#, &["context", "@path", "--budget", "32000"]),
+    whole(
+        "context",
+        "context",
+        r#"{"subject":"@path","budget":32000}"#,
+        &["context", "@path", "--budget", "32000"],
+    ),
     whole("status", "status", "{}", &["status"]),
-    whole("status --scope trajectory", "status", r#"{"scope":"trajectory"}"#, &["status", "--scope", "trajectory"]),
-    whole("status --scope repository", "status", r#"{"scope":"repository"}"#, &["status", "--scope", "repository"]),
+    whole(
+        "status --scope trajectory",
+        "status",
+        r#"{"scope":"trajectory"}"#,
+        &["status", "--scope", "trajectory"],
+    ),
+    whole(
+        "status --scope repository",
+        "status",
+        r#"{"scope":"repository"}"#,
+        &["status", "--scope", "repository"],
+    ),
     whole("next", "next", "{}", &["next"]),
     whole("policy", "policy", "{}", &["policy"]),
 ];
 
 /// Measures everything.
-pub(crate) fn measure(git: &Git, gemel: &Gemel, scratch: &Path, args: &Args, table: &mut Table<'_>) -> Result<()> {
+pub(crate) fn measure(
+    git: &Git,
+    gemel: &Gemel,
+    scratch: &Path,
+    args: &Args,
+    table: &mut Table<'_>,
+) -> Result<()> {
     let recorded = match &args.recorded {
         Some(path) => path.canonicalize()?,
         None => {
@@ -216,7 +247,12 @@ fn fresh(gemel: &Gemel, dir: &Path, names: &Names, args: &Args, table: &mut Tabl
             }
         }
         let middle = median(&times).ok_or("no rounds")?;
-        table.row(&format!("{}, fresh", question.name), Value::Time(middle), None, Bar::AtMost(ms(FRESH_MS)))?;
+        table.row(
+            &format!("{}, fresh", question.name),
+            Value::Time(middle),
+            None,
+            Bar::AtMost(ms(FRESH_MS)),
+        )?;
     }
     Ok(())
 }
@@ -267,7 +303,9 @@ fn beside_git(
     let line = format!("{},{}", args.line, args.line);
     let subject = format!("{}:{}", args.file, args.line);
     for _ in 0..args.rounds {
-        log.push(process::run(&mut git.command(&theirs, &["log", "--oneline", "HEAD", "--", &args.file]))?.time);
+        log.push(
+            process::run(&mut git.command(&theirs, &["log", "--oneline", "HEAD", "--", &args.file]))?.time,
+        );
         let args = ["blame", "-L", &line, "HEAD", "--", &args.file];
         blame.push(process::run(&mut git.command(&theirs, &args))?.time);
     }

@@ -126,11 +126,6 @@ impl Judge {
         Judge::new(world, heads, Some(state))
     }
 
-    /// The queried state.
-    pub(crate) fn state(&self) -> Option<Gid> {
-        self.state.map(|(state, _)| state)
-    }
-
     /// The freshness of what was observed at `anchor` about `subjects`.
     ///
     /// # Errors

@@ -41,14 +41,6 @@ impl Subject {
     }
 }
 
-/// Whether two subjects are equal, or one is a whole-segment `::` suffix of the other.
-pub(crate) fn same_subject(a: &str, b: &str) -> bool {
-    let ends = |long: &str, short: &str| {
-        long.strip_suffix(short).is_some_and(|head| head.is_empty() || head.ends_with("::"))
-    };
-    !a.is_empty() && !b.is_empty() && (ends(a, b) || ends(b, a))
-}
-
 /// The whole-segment `::` suffixes of a text, itself first.
 pub(crate) fn suffixes(text: &str) -> impl Iterator<Item = &str> {
     std::iter::once(text).chain(text.match_indices("::").filter_map(|(at, _)| text.get(at + 2..)))
@@ -60,12 +52,6 @@ mod tests {
 
     #[test]
     fn suffixes_by_whole_segments() {
-        for (a, b) in [("a", "a"), ("x::a", "a"), ("a", "x::y::a"), ("y::a", "x::y::a")] {
-            assert!(same_subject(a, b), "{a} {b}");
-        }
-        for (a, b) in [("a", "b"), ("xa", "a"), ("x:a", "a"), ("x::a", "y::a"), ("", "a"), ("", "")] {
-            assert!(!same_subject(a, b), "{a} {b}");
-        }
         assert_eq!(suffixes("a::b::c").collect::<Vec<_>>(), ["a::b::c", "b::c", "c"]);
     }
 }

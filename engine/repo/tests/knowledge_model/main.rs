@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Generated histories.
-const HISTORIES: u64 = 3000;
+const HISTORIES: u64 = 2000;
 
 fn all() -> Window {
     Window { limit: 1000, cursor: None }

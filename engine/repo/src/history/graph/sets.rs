@@ -6,7 +6,7 @@ use crate::history::graph::record::{ChangeRecord, NONE, Num, NumCounts, NumSet};
 use crate::history::nodes::ChangeNode;
 use gemel_object::Gid;
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashMap};
+use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
 /// A set of changes that are stored, and those that were named and are not.
@@ -249,28 +249,6 @@ impl Graph<'_> {
         Ok(rows)
     }
 
-    /// `start`, and the members of a set that descend from one of them.
-    ///
-    /// # Errors
-    /// `Store`, `CorruptObject`.
-    pub(crate) fn descendants(&mut self, set: &ChangeSet, start: &[Gid]) -> Result<Vec<Gid>> {
-        let mut children: HashMap<Num, Vec<Num>> = HashMap::new();
-        for num in set.nums.members() {
-            let Some(record) = self.change_record(*num)? else { continue };
-            for parent in self.list(record.list, 0, record.parents) {
-                children.entry(parent).or_default().push(*num);
-            }
-        }
-        let mut found = NumSet::default();
-        let mut open: Vec<Num> = start.iter().filter_map(|id| self.find(id)).collect();
-        while let Some(num) = open.pop() {
-            if found.insert(num) {
-                open.extend(children.get(&num).into_iter().flatten());
-            }
-        }
-        Ok(found.members().iter().filter_map(|num| self.id(*num)).collect())
-    }
-
     /// The changes of a set so that every child comes before its parents; among those whose children are all out, the
     /// newest comes first, then the lowest identity (query surface, section 1.2). Steps grow with changes and edges
     /// only. Of a long list the first `most` may be enough.
@@ -449,8 +427,6 @@ pub(super) mod tests {
         let mut sequence = ChangeSet::default();
         graph.include_sequence(&mut sequence, &made.trajectory).unwrap();
         assert_eq!(positions(&made, &graph.members(&sequence)), [2, 1, 0]);
-        let below = graph.descendants(&sequence, &[made.ids[0]]).unwrap();
-        assert_eq!(below.len(), 3);
     }
 
     /// DER-06: with the derived file, without it, and with another's, the answers are the same. T-09: a long chain

@@ -159,6 +159,7 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
+    #[cfg(test)]
     pub(crate) fn holds(&self, id: &Gid) -> bool {
         self.members.contains(id)
     }
