@@ -33,23 +33,29 @@ pub(crate) struct Context<'e> {
     /// A process opens one repository and keeps it until it ends.
     repo: OnceCell<&'static Repo>,
     knowledge: Cell<Option<knowledge::Session<'static>>>,
+    /// What stands for standard input where that belongs to a session.
+    pub(crate) input: Option<Vec<u8>>,
 }
 
 impl<'e> Context<'e> {
     /// The context of a command; the repository is opened when it is asked for.
     fn new(environment: &'e Environment, globals: &'e Globals, now_ms: i64) -> Context<'e> {
-        Context { environment, globals, now_ms, repo: OnceCell::new(), knowledge: Cell::new(None) }
+        let (repo, knowledge) = (OnceCell::new(), Cell::new(None));
+        Context { environment, globals, now_ms, repo, knowledge, input: None }
     }
 
-    /// The context of a command on a repository that is open, with what was read of it before.
+    /// The context of a command on a repository that is open, with what was read of it before and what it is to read
+    /// instead of standard input.
     pub(crate) fn with(
         environment: &'e Environment,
         globals: &'e Globals,
         now_ms: i64,
         knowledge: knowledge::Session<'static>,
+        input: Vec<u8>,
     ) -> Context<'e> {
         let repo = OnceCell::from(knowledge.repo());
-        Context { environment, globals, now_ms, repo, knowledge: Cell::new(Some(knowledge)) }
+        let knowledge = Cell::new(Some(knowledge));
+        Context { environment, globals, now_ms, repo, knowledge, input: Some(input) }
     }
 
     /// What was read, for the next command.
@@ -220,27 +226,9 @@ impl Screen<'_> {
         printer.finish()
     }
 
-    /// What an answer has to say beside its facts.
     fn notes(&self, answer: &Answer<'_>, out: &mut Printer<'_>) {
-        if self.globals.quiet {
-            return;
-        }
-        for omitted in &answer.omitted {
-            let (words, list) = in_words(omitted);
-            out.paint(Style::Caution, &words);
-            if list && !omitted.ids.is_empty() {
-                out.lit(": ").text(&omitted.ids.join(", "));
-            }
-            out.end();
-        }
-        for doubt in &answer.uncertainty {
-            out.paint(Style::Caution, &format!("uncertain: {}", doubt.class))
-                .lit(": ")
-                .text(&doubt.reason)
-                .end();
-        }
-        if let Some(notice) = &answer.notice {
-            out.paint(Style::Caution, "notice").lit(": ").text(notice).end();
+        if !self.globals.quiet {
+            notes(answer, out);
         }
     }
 
@@ -272,6 +260,24 @@ impl Screen<'_> {
         // Nothing is left to tell anybody if standard error is gone, too.
         drop(printer.finish());
         EXIT_ERROR
+    }
+}
+
+/// What an answer has to say beside its facts.
+pub(crate) fn notes(answer: &Answer<'_>, out: &mut Printer<'_>) {
+    for omitted in &answer.omitted {
+        let (words, list) = in_words(omitted);
+        out.paint(Style::Caution, &words);
+        if list && !omitted.ids.is_empty() {
+            out.lit(": ").text(&omitted.ids.join(", "));
+        }
+        out.end();
+    }
+    for doubt in &answer.uncertainty {
+        out.paint(Style::Caution, &format!("uncertain: {}", doubt.class)).lit(": ").text(&doubt.reason).end();
+    }
+    if let Some(notice) = &answer.notice {
+        out.paint(Style::Caution, "notice").lit(": ").text(notice).end();
     }
 }
 

@@ -14,6 +14,9 @@ use std::path::Path;
 /// when it cannot be read.
 pub(crate) fn read(context: &Context<'_>, path: &Path, limit: u64) -> Result<Vec<u8>, CliError> {
     if path.as_os_str() == "-" {
+        if let Some(given) = &context.input {
+            return bounded(given.as_slice(), "the document", limit);
+        }
         return bounded(io::stdin().lock(), "standard input", limit);
     }
     let shown = path.display().to_string();

@@ -17,6 +17,7 @@ mod guard;
 mod ids;
 mod input;
 mod json;
+mod mcp;
 mod pager;
 mod progress;
 mod render;

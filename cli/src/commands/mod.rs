@@ -28,6 +28,7 @@ mod intent;
 mod log;
 mod made;
 mod man;
+mod mcp;
 mod migrate;
 mod name;
 mod next;
@@ -107,6 +108,7 @@ verbs! {
     repack Repack,
     serve Serve,
     protocol Protocol,
+    mcp Mcp,
     import_git ImportGit,
     export_git ExportGit,
     clone Clone,

@@ -1,6 +1,6 @@
 //! From a query and its JSON parameters to a verb with its arguments.
 
-use super::queries::{Form, Query};
+use super::queries::{DOCUMENT, Form, Query};
 use crate::args::{self, Cli};
 use crate::commands::Command;
 use crate::error::CliError;
@@ -53,6 +53,11 @@ impl Grammar {
         words.copied().try_fold(&self.verbs, |verb, word| verb.find_subcommand(word))
     }
 
+    /// Whether a verb behind `query` is built.
+    pub(crate) fn answers(&self, query: &Query) -> bool {
+        query.forms.iter().any(|form| self.verb(form).is_some())
+    }
+
     /// The verb that answers `query` with `params`.
     ///
     /// # Errors
@@ -72,6 +77,19 @@ impl Grammar {
         let matches = parser.try_get_matches_from_mut(args);
         let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
         cli.map(|cli| cli.command).map_err(|error| CliError::invalid(args::one_line(&error)))
+    }
+}
+
+/// What the verb reads where the command line would name a file: a text, or the JSON itself.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` for anything else.
+pub(crate) fn document(params: &Map<String, Value>) -> Result<Vec<u8>, CliError> {
+    match params.get(DOCUMENT) {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::String(text)) => Ok(text.clone().into_bytes()),
+        Some(value @ Value::Object(_)) => Ok(value.to_string().into_bytes()),
+        Some(_) => Err(CliError::invalid(format!("params.{DOCUMENT} must be a string"))),
     }
 }
 
@@ -101,6 +119,9 @@ fn arguments(
     flags.extend(form.words.iter().map(|word| (*word).to_owned()));
     for (name, value) in given {
         let known = form.params().any(|known| known == *name);
+        if known && *name == DOCUMENT {
+            continue;
+        }
         let arg = argument(verb, name).filter(|_| known).ok_or_else(|| unknown(query, form, name))?;
         if arg.is_positional() {
             continue;
@@ -192,6 +213,9 @@ mod tests {
             for form in query.forms {
                 let Some(verb) = grammar.verb(form) else { continue };
                 for name in form.params() {
+                    if name == DOCUMENT {
+                        continue;
+                    }
                     let arg = argument(verb, name);
                     assert!(arg.is_some(), "{} {name}", query.name);
                     assert!(

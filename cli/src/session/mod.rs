@@ -59,6 +59,26 @@ impl Session {
         Ok(Session { environment, globals, grammar, rights, knowledge: Mutex::new(None), repo })
     }
 
+    /// The grammar of the verbs.
+    pub(crate) fn grammar(&self) -> &Grammar {
+        &self.grammar
+    }
+
+    /// Whether it may record knowledge.
+    pub(crate) fn may_record(&self) -> bool {
+        self.rights == Rights::Record
+    }
+
+    /// Whether it may answer a query.
+    pub(crate) fn permits(&self, query: &Query) -> bool {
+        let needed = match query.effect {
+            Effect::Reads => Rights::Read,
+            Effect::Derives => Rights::Derive,
+            Effect::Records => Rights::Record,
+        };
+        needed <= self.rights
+    }
+
     /// Answers a query, refs and objects read anew, and hands the answer to `look`. A panic is an `INTERNAL` refusal.
     ///
     /// # Errors
@@ -76,7 +96,8 @@ impl Session {
             let knowledge = locked(&self.knowledge).take();
             let knowledge = knowledge.unwrap_or_else(|| knowledge::Session::new(*locked(&self.repo)));
             let repo = knowledge.repo();
-            let context = Context::with(&self.environment, &self.globals, now_ms, knowledge);
+            let document = call::document(params)?;
+            let context = Context::with(&self.environment, &self.globals, now_ms, knowledge, document);
             let outcome = commands::run(&context, &command).and_then(|answer| look(&answer, repo));
             *locked(&self.knowledge) =
                 context.into_knowledge().filter(|known| std::ptr::eq(known.repo(), *locked(&self.repo)));
@@ -89,12 +110,7 @@ impl Session {
     }
 
     fn permit(&self, query: &Query) -> Result<(), CliError> {
-        let needed = match query.effect {
-            Effect::Reads => Rights::Read,
-            Effect::Derives => Rights::Derive,
-            Effect::Records => Rights::Record,
-        };
-        if needed <= self.rights {
+        if self.permits(query) {
             return Ok(());
         }
         let message = format!("{} writes to the repository, and this session only reads", query.name);
