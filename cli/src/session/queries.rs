@@ -211,15 +211,15 @@ pub(crate) static QUERIES: &[Query] = queries! {
 
     "claim link" Records Arrays
     "Say that evidence bears on a claim."
-    ["claim" "link"] (claim evidence) ();
+    ["claim" "link"] (id evidence) (producer);
 
     "residual add" Records Arrays
     "Record something unresolved that was found outside a change."
-    ["residual" "add"] (summary) (severity classification claim origin path change);
+    ["residual" "add"] (summary) (severity classification claim origin path change producer);
 
     "residual resolve" Records Arrays
     "Record what became of a residual: resolved, acknowledged, rejected and so on, with a reason."
-    ["residual" "resolve"] (id disposition) (reason evidence);
+    ["residual" "resolve"] (id disposition) (reason evidence producer);
 
     "evidence ingest" Records Arrays
     "Record what a tool observed, from the document it wrote. Nothing is executed, and no claim is linked."

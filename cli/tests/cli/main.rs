@@ -11,6 +11,7 @@ mod identities;
 mod ingest;
 mod lists;
 mod looks;
+mod mcp;
 mod migration;
 mod odd_values;
 mod pages;

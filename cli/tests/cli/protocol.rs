@@ -51,7 +51,7 @@ impl Talk {
 }
 
 /// The answers to everything in `input`, which ends then.
-fn answers(sandbox: &Sandbox, args: &[&str], input: &[u8]) -> Vec<Value> {
+pub(crate) fn answers(sandbox: &Sandbox, args: &[&str], input: &[u8]) -> Vec<Value> {
     let file = sandbox.scratch().join("requests");
     std::fs::write(&file, input).expect("the requests");
     let mut command = sandbox.command(args);
