@@ -15,7 +15,9 @@ use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
 /// Bytes of a refusal's message at most.
-pub(super) const REFUSAL_BYTES: usize = 512;
+const REFUSAL_BYTES: usize = 512;
+/// Identities in a refusal at most.
+const REFUSAL_IDS: usize = 8;
 /// Bytes of the text beside an answer at most.
 const TEXT_BYTES: usize = 8 << 10;
 /// What surrounds text and JSON in a result.
@@ -31,9 +33,13 @@ pub(super) struct Fitted {
     pub(super) text: String,
 }
 
-/// The session's own code for a refusal.
-pub(super) fn session_code(refusal: &Refusal) -> &'static str {
-    if refusal.code == Code::Internal { "internal" } else { "query_failed" }
+/// A refusal as an answer that fits: what it quotes may be as long as what was asked.
+pub(super) fn refusal(mut refusal: Refusal) -> Fitted {
+    refusal.message = cut(refusal.message, REFUSAL_BYTES, "…");
+    refusal.ids.truncate(REFUSAL_IDS);
+    let text = format!("{}: {}", refusal.code.as_str(), refusal.message);
+    let code = if refusal.code == Code::Internal { "internal" } else { "query_failed" };
+    Fitted { structured: envelope::agent_refusal(code, &refusal), text }
 }
 
 /// What came out of one try.
@@ -64,7 +70,7 @@ pub(super) fn answer(
             let mut text = tried.text;
             if let Some(notice) = &lowered {
                 add_notice(&mut tried.structured, notice);
-                text = cut(format!("notice: {notice}\n{text}"), text_bytes);
+                text = cut(format!("notice: {notice}\n{text}"), text_bytes, CUT);
             }
             return Ok(Fitted { structured: tried.structured, text });
         }
@@ -223,17 +229,17 @@ fn text(answer: &Answer<'_>, repo: &Repo, limit: usize) -> String {
     let whole = printer.finish().is_ok();
     let text = String::from_utf8_lossy(&kept.bytes).into_owned();
     let text = if whole { text } else { format!("{text}{CUT}") };
-    cut(text, limit)
+    cut(text, limit, CUT)
 }
 
 const CUT: &str = "… (structuredContent has all of it)\n";
 
 /// `text`, cut between letters so that it takes at most `limit` bytes as a JSON string.
-pub(super) fn cut(text: String, limit: usize) -> String {
+fn cut(text: String, limit: usize, mark: &str) -> String {
     if Value::from(text.as_str()).to_string().len() <= limit {
         return text;
     }
-    let mut left = limit.saturating_sub(CUT.len() + 2);
+    let mut left = limit.saturating_sub(mark.len() + 4);
     let mut end = 0;
     for (at, letter) in text.char_indices() {
         let bytes = match letter {
@@ -247,7 +253,7 @@ pub(super) fn cut(text: String, limit: usize) -> String {
         left -= bytes;
         end = at + letter.len_utf8();
     }
-    format!("{}{CUT}", text.get(..end).unwrap_or_default())
+    format!("{}{mark}", text.get(..end).unwrap_or_default())
 }
 
 /// Counts bytes.
@@ -294,7 +300,7 @@ mod tests {
         for text in ["", "abc", "äöü\n\"\\", "\u{1}\u{1f}\u{7f}", "😀😀😀"] {
             let text = text.repeat(400);
             for limit in [200, 201, 202, 203, 500, 10_000] {
-                let cut = cut(text.clone(), limit);
+                let cut = cut(text.clone(), limit, CUT);
                 assert!(Value::from(cut.as_str()).to_string().len() <= limit, "{limit}");
                 assert!(cut == text || cut.ends_with(CUT) && text.starts_with(cut.trim_end_matches(CUT)));
             }

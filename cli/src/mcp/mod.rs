@@ -7,7 +7,6 @@ mod fit;
 mod tools;
 mod transport;
 
-use crate::envelope;
 use crate::error::{CliError, Refusal};
 use crate::session::Session;
 use crate::session::queries::Query;
@@ -143,13 +142,8 @@ impl ServerHandler for Server {
         Ok(CallToolResponse::Complete(match outcome {
             Ok(fitted) => told(CallToolResult::success, fitted.text, fitted.structured),
             Err(refusal) => {
-                let code = fit::session_code(&refusal);
-                let text = format!("{}: {}", refusal.code.as_str(), refusal.message);
-                told(
-                    CallToolResult::error,
-                    fit::cut(text, fit::REFUSAL_BYTES),
-                    envelope::agent_refusal(code, &refusal),
-                )
+                let refusal = fit::refusal(refusal);
+                told(CallToolResult::error, refusal.text, refusal.structured)
             }
         }))
     }

@@ -7,6 +7,7 @@ mod disclosure;
 mod envelope;
 mod git;
 mod harness;
+mod hostile;
 mod identities;
 mod ingest;
 mod lists;
