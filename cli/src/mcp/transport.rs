@@ -102,11 +102,11 @@ impl Lines {
                 }
             }
             JsonRpcMessage::Notification(notification) => {
-                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification {
-                    if let Some(id) = &cancelled.params.request_id {
-                        open.remove(id);
-                        self.shared.answered.notify_one();
-                    }
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    open.remove(id);
+                    self.shared.answered.notify_one();
                 }
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}

@@ -223,7 +223,7 @@ pub(crate) static QUERIES: &[Query] = queries! {
 
     "evidence ingest" Records Arrays
     "Record what a tool observed, from the document it wrote. Nothing is executed, and no claim is linked."
-    ["evidence" "ingest" "-"] (document) (producer);
+    ["evidence" "ingest" "-"] (document) (format producer subject state workspace environment detect_environment tool);
 
     "checkpoint create" Records Arrays
     "Record where the work stands, for whoever goes on: open claims, residuals, decisions, evidence."
