@@ -348,3 +348,25 @@ fn reports_that_are_refused() {
     check(&[], "INVALID_ARGUMENT", "does not read as junit");
     assert_eq!(sandbox.ok(&["refs"]).out, before);
 }
+
+/// SEC-03, T-13: a command is data, whatever reads it.
+#[test]
+fn ingested_commands_are_never_run() {
+    let sandbox = Sandbox::with_changes();
+    let command = format!("touch {}", sandbox.scratch().join("marker").display());
+    let reproduction = json!({"replayable": true, "policy_required": false});
+    let document = document(&sandbox, &json!({"command": command, "reproduction": reproduction}));
+    assert_eq!(ingest(&sandbox, &document).json()["result"]["executed"], false);
+    let invocation = json!({"executionSuccessful": true, "commandLine": command});
+    let run = json!({"tool": {"driver": {"name": "a", "version": "1"}}, "results": [], "invocations": [invocation]});
+    sandbox.write("../r.sarif", &json!({"version": "2.1.0", "runs": [run]}).to_string());
+    sandbox.ok(&["evidence", "ingest", "../r.sarif"]);
+    assert_eq!(field(&sandbox.result(&["show", "E3"]), "command"), &json!(command));
+    for args in
+        [&["status", "--verbose"][..], &["fsck"], &["show", "E2"], &["court", "E2", "--dry-run", "--allow"]]
+    {
+        sandbox.ok(args);
+    }
+    assert_eq!(sandbox.refused(&["court", "E3", "--allow"])["code"], "POLICY_DENIED");
+    assert!(!sandbox.scratch().join("marker").exists());
+}

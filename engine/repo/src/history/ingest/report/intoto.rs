@@ -25,8 +25,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<Vec<Report>, String> {
     if let Ok(document) = whole {
         return Ok(vec![document_of(&document)?]);
     }
-    let lines: Vec<&[u8]> =
-        bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).collect();
+    let lines: Vec<&[u8]> = bytes
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.trim_ascii().is_empty())
+        .take(super::MAX_REPORTS + 1)
+        .collect();
     match whole {
         Err(error) if lines.len() < 2 => Err(error),
         _ if lines.len() > super::MAX_REPORTS => {
@@ -139,7 +142,7 @@ fn provenance(predicate: &Value) -> Report {
     match (text("/runDetails/builder/id"), versions.filter(|versions| !versions.is_empty())) {
         (Some(id), None) => report.tool(id, None),
         (Some(id), Some(versions)) => {
-            for (part, version) in versions.iter().take(MAX_TOOLS) {
+            for (part, version) in versions {
                 report.tool(&format!("{id} {part}"), version.as_str());
             }
         }
@@ -147,9 +150,6 @@ fn provenance(predicate: &Value) -> Report {
     }
     report
 }
-
-/// Parts of a builder taken as tools.
-const MAX_TOOLS: usize = 100;
 
 /// Decodes base64, with either alphabet, padded or not.
 fn base64(text: &str) -> Option<Vec<u8>> {

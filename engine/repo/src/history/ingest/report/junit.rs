@@ -80,6 +80,7 @@ struct Case {
 struct Declared {
     tests: u64,
     bad: u64,
+    skipped: u64,
     is_there: bool,
 }
 
@@ -96,6 +97,10 @@ struct Run {
     /// Of the outermost element; else the sum of those of the suites directly below.
     declared: [Declared; 2],
     has_doctype: bool,
+    /// Elements open around the case, itself included.
+    case_depth: usize,
+    /// Whether a case stands beside suites, not in one: then the numbers of suites do not tell of all.
+    has_loose_cases: bool,
 }
 
 impl Default for Run {
@@ -111,6 +116,8 @@ impl Default for Run {
             names: [None, None],
             declared: [Declared::default(); 2],
             has_doctype: false,
+            case_depth: 0,
+            has_loose_cases: false,
         }
     }
 }
@@ -167,7 +174,7 @@ impl Run {
     }
 
     fn leave(&mut self) {
-        if self.path.pop() == Some(Element::Case) && !self.path.contains(&Element::Case) {
+        if self.path.pop().is_some() && self.path.len() + 1 == self.case_depth {
             self.end_case();
         }
     }
@@ -213,11 +220,14 @@ impl Run {
         if let (Some(tests), Some(slot)) = (self.number(tag, "tests"), self.declared.get_mut(depth)) {
             slot.is_there = true;
             slot.tests = slot.tests.saturating_add(tests);
-            for key in ["failures", "errors"] {
-                let bad = self.number(tag, key).unwrap_or(0);
-                if let Some(slot) = self.declared.get_mut(depth) {
-                    slot.bad = slot.bad.saturating_add(bad);
-                }
+            let mut sum = |keys: [&str; 2]| {
+                let numbers = keys.map(|key| self.number(tag, key).unwrap_or(0));
+                numbers[0].saturating_add(numbers[1])
+            };
+            let (bad, skipped) = (sum(["failures", "errors"]), sum(["skipped", "disabled"]));
+            if let Some(slot) = self.declared.get_mut(depth) {
+                slot.bad = slot.bad.saturating_add(bad);
+                slot.skipped = slot.skipped.saturating_add(skipped);
             }
         }
     }
@@ -228,6 +238,8 @@ impl Run {
             self.report.unparsed += 1;
             return;
         }
+        self.case_depth = self.path.len();
+        self.has_loose_cases |= self.path.first() == Some(&Element::Suites) && self.path.len() == 2;
         let name = self.attribute(tag, "name").unwrap_or_default();
         let class = self.attribute(tag, "classname").filter(|class| !class.is_empty() && *class != name);
         let status =
@@ -243,6 +255,7 @@ impl Run {
     }
 
     fn end_case(&mut self) {
+        self.case_depth = 0;
         let Some(case) = self.case.take() else { return };
         match case.failure {
             Some(why) => {
@@ -276,20 +289,23 @@ impl Run {
         let Some(value) = self.attribute(tag, "value") else { return };
         // `go1.22.1 linux/amd64`
         let version = value.trim_start_matches("go").split_whitespace().next().unwrap_or_default().to_owned();
-        if !version.is_empty() && self.report.tools.iter().all(|known| known.name != tool) {
+        if !version.is_empty() {
             self.report.tool(tool, Some(&version));
         }
     }
 
     fn close(mut self, cut: Option<String>) -> Report {
         let counts = self.counts;
-        let declared = self.declared.into_iter().find(|declared| declared.is_there).unwrap_or_default();
+        let [whole, suites] = self.declared;
+        let declared = if whole.is_there || self.has_loose_cases { whole } else { suites };
         let mut outcome = by_counts(&counts);
         if declared.is_there && cut.is_none() && declared.tests != counts.total() {
             let listed = counts.total();
             self.report
                 .doubt("counts", format!("the report declares {} tests and lists {listed}", declared.tests));
-            if outcome != EvidenceOutcome::Fail && declared.tests > listed {
+            // Some list no test that was skipped.
+            let unlisted = declared.skipped.saturating_sub(counts.skipped);
+            if outcome != EvidenceOutcome::Fail && declared.tests.saturating_sub(listed) > unlisted {
                 outcome = EvidenceOutcome::Inconclusive;
             }
         }
@@ -316,7 +332,7 @@ impl Run {
         self.report.outcome = Some(outcome);
         self.report.counts = (counts.total() > 0).then_some(counts);
         let [whole, first] = self.names;
-        self.report.subject = first.filter(|_| self.suites == 1).or(whole);
+        self.report.subject = first.filter(|_| self.suites == 1 && !self.has_loose_cases).or(whole);
         self.report
     }
 }

@@ -22,6 +22,9 @@ const MAX_LINE_BYTES: usize = 400;
 /// Reports in one file at most.
 const MAX_REPORTS: usize = 1000;
 
+/// Tools of one run.
+const MAX_TOOLS: usize = 100;
+
 /// Version of a tool that a report names without one.
 const UNKNOWN: &str = "unknown";
 
@@ -64,11 +67,18 @@ impl Report {
     }
 
     fn tool(&mut self, name: &str, version: Option<&str>) {
-        if version.is_none() {
-            self.doubt("tool", format!("the report names no version of {:?}", line(name)));
+        let (name, known) = (line(name), version.map(line));
+        if self.tools.iter().any(|tool| tool.name == name) {
+            return;
         }
-        let version = version.unwrap_or(UNKNOWN);
-        self.tools.push(Tool { name: line(name), version: line(version), digest: None });
+        if self.tools.len() >= MAX_TOOLS {
+            self.unparsed += 1;
+            return;
+        }
+        if known.is_none() {
+            self.doubt("tool", format!("the report names no version of {name:?}"));
+        }
+        self.tools.push(Tool { name, version: known.unwrap_or_else(|| UNKNOWN.to_owned()), digest: None });
     }
 }
 
