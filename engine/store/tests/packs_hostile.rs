@@ -4,6 +4,7 @@
 
 use gemel_object::{Family, Gid, Limits, Mode, ObjectBuilder, blob_envelope, tree_envelope};
 use gemel_packfmt::codec::{Aid, deflate};
+use gemel_packfmt::delta;
 use gemel_packfmt::frame::{self, Kind, Method};
 use gemel_packfmt::index::Place;
 use gemel_packfmt::mark::{FrameSum, Mark};
@@ -193,19 +194,22 @@ fn newer_versions_are_refused_by_name() {
     }
 }
 
-/// A pack with one frame and a mark that lists the given objects in it.
+/// A pack with these frames and a mark that lists the given objects, each in the frame of its number.
 fn forged(frames: &[(Kind, Method, u64, Vec<u8>)], listed: &[Gid]) -> SimDisk {
     let disk = SimDisk::new();
     Store::init(Arc::new(disk.clone()), Path::new(DIR)).unwrap();
     let mut pack = frame::header(1).to_vec();
     let mut sum = FrameSum::default();
+    let mut offsets = Vec::new();
     for (kind, method, len, payload) in frames {
         let at = pack.len() as u64;
+        offsets.push(at);
         frame::put(*kind, *method, *len, &[payload], &mut pack);
         let value = frame::Frame::parse(&pack, at).map_or(0, |frame| frame.check_value());
         sum.add(value);
     }
-    let place = |ordinal| Place { offset: frame::HEADER_LEN as u64, ordinal };
+    let first = frame::HEADER_LEN as u64;
+    let place = |ordinal: u32| Place { offset: *offsets.get(ordinal as usize).unwrap_or(&first), ordinal };
     let mark = Mark {
         start: frame::HEADER_LEN as u64,
         first_ordinal: 0,
@@ -362,6 +366,34 @@ fn a_chain_without_end_is_cut() {
     };
     let disk = forged(&[step(0), step(1)], &[id, blob(b"y", None).id]);
     assert!(matches!(open(&disk).unwrap().read(&id), Err(StoreError::CorruptObject { .. })));
+}
+
+/// Who keeps what he decoded does not get further than who begins anew.
+#[test]
+fn a_chain_is_too_long_for_every_reader() {
+    let most = u32::from(frame::MAX_DEPTH);
+    let objects: Vec<NewObject> = (0..most + 4).map(|n| blob(format!("file {n}").as_bytes(), None)).collect();
+    let mut frames = vec![(Kind::Raw { ordinal: 0 }, Method::Stored, 0, objects[0].bytes.clone())];
+    frames[0].2 = objects[0].bytes.len() as u64;
+    for (n, pair) in (1u32..).zip(objects.windows(2)) {
+        let mut payload = Vec::new();
+        delta::encode(&pair[0].bytes, &pair[1].bytes, 3, usize::MAX, &mut payload);
+        let base = gemel_packfmt::refcode::RefCode::Local(n - 1);
+        // What a frame says of its depth is not believed.
+        let method = Method::Delta { base, depth: 1 };
+        frames.push((Kind::Raw { ordinal: n }, method, pair[1].bytes.len() as u64, payload));
+    }
+    let ids: Vec<Gid> = objects.iter().map(|object| object.id).collect();
+    let store = open(&forged(&frames, &ids)).unwrap();
+    let report = store.verify(Depth::Canonical, &|_, _| {}).unwrap();
+    let bulk = store.bulk(&ids[..=most as usize]).unwrap();
+    let mut reader = bulk.reader(1 << 20);
+    assert!((0..bulk.len()).all(|at| reader.read(at).is_ok()));
+    for (n, id) in (0..).zip(&ids) {
+        let found = report.findings.iter().any(|finding| finding.id == Some(*id));
+        assert_eq!((store.read(id).is_err(), found), (n > most, n > most), "{n}");
+        assert_eq!(store.bulk(&[*id]).unwrap().reader(1 << 20).read(0).is_err(), n > most);
+    }
 }
 
 #[test]

@@ -91,8 +91,8 @@ impl Changes<'_> {
     pub(crate) fn write(&self, people: &mut People, advance: &dyn Fn(u64)) -> Result<(Vec<Done>, Counts)> {
         let mut done: Vec<Done> = Vec::with_capacity(self.commits.len());
         let mut counts = Counts::default();
-        let mut at = 0;
-        for block in self.commits.chunks(BLOCK) {
+        let mut waiting: (&[Commit], Vec<Parts>) = Default::default();
+        for (block, at) in self.commits.chunks(BLOCK).zip((0..).step_by(BLOCK)) {
             let producers = block.iter().map(|commit| {
                 let facts = &commit.facts;
                 counts.unknown_producers += u64::from(facts.author.is_unknown());
@@ -104,21 +104,35 @@ impl Changes<'_> {
             for encoded in std::mem::take(&mut people.objects) {
                 self.put(encoded)?;
             }
-            let parts: Vec<Parts> = (0..block.len())
-                .into_par_iter()
-                .map_init(|| self.source.reader(), |reader, n| self.parts(reader, at + n, producers[n]))
-                .collect::<Result<_>>()?;
-            for (commit, parts) in block.iter().zip(parts) {
-                let one = self.finish(commit, parts, &done, &mut counts)?;
-                done.push(one);
-            }
-            at += block.len();
+            let parts = || -> Result<Vec<Parts>> {
+                let part = |reader: &mut Reader, n| self.parts(reader, at + n, producers[n]);
+                (0..block.len()).into_par_iter().map_init(|| self.source.reader(), part).collect()
+            };
+            // What has to be done in order goes on beside what has not.
+            let (finished, parts) =
+                rayon::join(|| self.finish_all(std::mem::take(&mut waiting), &mut done, &mut counts), parts);
+            finished?;
+            waiting = (block, parts?);
             advance(block.len() as u64);
         }
+        self.finish_all(waiting, &mut done, &mut counts)?;
         for encoded in std::mem::take(&mut people.objects) {
             self.put(encoded)?;
         }
         Ok((done, counts))
+    }
+
+    fn finish_all(
+        &self,
+        (block, parts): (&[Commit], Vec<Parts>),
+        done: &mut Vec<Done>,
+        counts: &mut Counts,
+    ) -> Result<()> {
+        for (commit, parts) in block.iter().zip(parts) {
+            let one = self.finish(commit, parts, done, counts)?;
+            done.push(one);
+        }
+        Ok(())
     }
 
     fn put(&self, encoded: Encoded) -> Result<Gid> {

@@ -16,9 +16,12 @@ use rayon::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
-/// Commits compared by one thread in a row: neighbours share trees.
-const RUN: usize = 192;
-/// Bytes of tree bodies each thread keeps.
+/// Commits compared by one thread in a row, at least and at most: neighbours share trees, and the first ones of a run are far
+/// from what the thread has read.
+const RUN: (usize, usize) = (192, 1024);
+/// Runs for each thread that are wished for.
+const RUNS: usize = 16;
+/// Bytes of trees each thread keeps.
 const KEPT_BYTES: usize = 48 << 20;
 
 /// A file or link on one side: mode and number of the blob.
@@ -111,8 +114,10 @@ pub(crate) fn discover(
     let first_parent_tree = |commit: &Commit| base_tree(commit, commits, &known_trees);
     let mut merger = Merger { found, trees: HashSet::default(), blobs: HashSet::default() };
     // A few runs at a time, so that results do not pile up.
-    let runs: Vec<&[Commit]> = commits.rchunks(RUN).collect();
-    let width = rayon::current_num_threads().max(1) * 4;
+    let threads = rayon::current_num_threads().max(1);
+    let run = (commits.len() / (threads * RUNS)).clamp(RUN.0, RUN.1);
+    let runs: Vec<&[Commit]> = commits.rchunks(run).collect();
+    let width = threads * 4;
     let mut at = commits.len();
     for some in runs.chunks(width) {
         let done: Vec<Result<Vec<RawCommit>>> = some
@@ -214,13 +219,87 @@ impl Merger<'_> {
     }
 }
 
+/// What a thread has made of trees lately.
+#[derive(Debug)]
+struct Recent<T> {
+    kept: HashMap<ObjectId, (Rc<T>, usize)>,
+    oldest: VecDeque<ObjectId>,
+    bytes: usize,
+}
+
+impl<T> Default for Recent<T> {
+    fn default() -> Recent<T> {
+        Recent { kept: HashMap::default(), oldest: VecDeque::new(), bytes: 0 }
+    }
+}
+
+impl<T> Recent<T> {
+    fn get(&self, id: &ObjectId) -> Option<Rc<T>> {
+        self.kept.get(id).map(|(made, _)| made.clone())
+    }
+
+    fn keep(&mut self, id: ObjectId, made: Rc<T>, bytes: usize) {
+        self.bytes += bytes;
+        while self.bytes > KEPT_BYTES {
+            let Some(oldest) = self.oldest.pop_front() else { break };
+            self.bytes -= self.kept.remove(&oldest).map_or(0, |(_, bytes)| bytes);
+        }
+        self.oldest.push_back(id);
+        self.kept.insert(id, (made, bytes));
+    }
+}
+
+/// A tree as it is compared.
+#[derive(Debug, Default)]
+struct Parsed {
+    /// Names one behind the other.
+    names: String,
+    /// Ascending by name.
+    entries: Vec<ParsedEntry>,
+    /// Files of entries whose name another has: only the bytes of the tree hold them.
+    unnamed: Vec<ObjectId>,
+}
+
+#[derive(Debug)]
+struct ParsedEntry {
+    /// Where its name ends; it begins where the one before ends.
+    name_end: usize,
+    kind: EntryKind,
+    id: ObjectId,
+}
+
+impl Parsed {
+    fn of(tree: &GitTree<'_>) -> Parsed {
+        let mut parsed = Parsed::default();
+        parsed.entries.reserve_exact(tree.entries.len());
+        for entry in &tree.entries {
+            parsed.names.push_str(&entry.name);
+            let name_end = parsed.names.len();
+            parsed.entries.push(ParsedEntry { name_end, kind: entry.kind, id: entry.id });
+        }
+        let files = tree.repeated.iter().filter(|entry| entry.kind != EntryKind::Gitlink);
+        parsed.unnamed.extend(files.map(|entry| entry.id));
+        parsed
+    }
+
+    fn bytes(&self) -> usize {
+        self.names.len() + self.entries.len() * size_of::<ParsedEntry>()
+    }
+
+    /// Name and entry at a place.
+    fn get(&self, at: usize) -> Option<(&str, &ParsedEntry)> {
+        let entry = self.entries.get(at)?;
+        let start = at.checked_sub(1).and_then(|before| self.entries.get(before)).map_or(0, |e| e.name_end);
+        Some((self.names.get(start..entry.name_end)?, entry))
+    }
+}
+
 /// Compares trees for one thread.
 pub(crate) struct Comparer<'s> {
     source: &'s Source,
     reader: Reader,
-    kept: HashMap<ObjectId, Rc<Vec<u8>>>,
-    oldest: VecDeque<ObjectId>,
-    kept_bytes: usize,
+    bodies: Recent<Vec<u8>>,
+    parsed: Recent<Parsed>,
     /// Trees whose facts this thread has told.
     told: HashSet<ObjectId>,
 }
@@ -230,33 +309,35 @@ impl<'s> Comparer<'s> {
         Comparer {
             source,
             reader: source.reader(),
-            kept: HashMap::default(),
-            oldest: VecDeque::new(),
-            kept_bytes: 0,
+            bodies: Recent::default(),
+            parsed: Recent::default(),
             told: HashSet::default(),
         }
     }
 
     /// The body of a tree.
     pub(crate) fn tree(&mut self, id: &ObjectId, at: &dyn Fn() -> String) -> Result<Rc<Vec<u8>>> {
-        if let Some(body) = self.kept.get(id) {
-            return Ok(body.clone());
+        if let Some(body) = self.bodies.get(id) {
+            return Ok(body);
         }
-        let empty = id.is_empty_tree();
-        let body = match self.reader.body(id, ObjectKind::Tree, at) {
-            Ok(body) => Rc::new(body.to_vec()),
-            // Git knows the empty tree without having it.
-            Err(GitError::Missing { .. }) if empty => Rc::default(),
-            Err(error) => return Err(error),
-        };
-        self.kept_bytes += body.len();
-        while self.kept_bytes > KEPT_BYTES {
-            let Some(oldest) = self.oldest.pop_front() else { break };
-            self.kept_bytes -= self.kept.remove(&oldest).map_or(0, |body| body.len());
-        }
-        self.oldest.push_back(*id);
-        self.kept.insert(*id, body.clone());
+        let body = Rc::new(read_tree(&mut self.reader, id, at)?.to_vec());
+        self.bodies.keep(*id, body.clone(), body.len());
         Ok(body)
+    }
+
+    fn parsed(&mut self, id: &ObjectId, at: &dyn Fn() -> String) -> Result<Rc<Parsed>> {
+        if let Some(parsed) = self.parsed.get(id) {
+            return Ok(parsed);
+        }
+        let body = read_tree(&mut self.reader, id, at)?;
+        let tree = tree::parse(body, self.source.kind).map_err(|detail| GitError::Damaged {
+            oid: id.to_string(),
+            at: at(),
+            detail,
+        })?;
+        let parsed = Rc::new(Parsed::of(&tree));
+        self.parsed.keep(*id, parsed.clone(), parsed.bytes());
+        Ok(parsed)
     }
 
     fn compare(&mut self, commit: &Commit, base: Option<ObjectId>) -> Result<RawCommit> {
@@ -267,17 +348,8 @@ impl<'s> Comparer<'s> {
         }
         while let Some((path, before, after)) = stack.pop() {
             let at = || format!("folder {} of commit {}", shown(&path), commit.id);
-            let before_body = before.map(|id| self.tree(&id, &at)).transpose()?.unwrap_or_default();
-            let after_body = after.map(|id| self.tree(&id, &at)).transpose()?.unwrap_or_default();
-            let parsed = |id: Option<ObjectId>, body| {
-                tree::parse(body, self.source.kind).map_err(|detail| GitError::Damaged {
-                    oid: id.map(|id: ObjectId| id.to_string()).unwrap_or_default(),
-                    at: at(),
-                    detail,
-                })
-            };
-            let old = parsed(before, &before_body[..])?;
-            let new = parsed(after, &after_body[..])?;
+            let old = before.map(|id| self.parsed(&id, &at)).transpose()?.unwrap_or_default();
+            let new = after.map(|id| self.parsed(&id, &at)).transpose()?.unwrap_or_default();
             if let Some(id) = after
                 && self.told.insert(id)
             {
@@ -308,40 +380,44 @@ impl<'s> Comparer<'s> {
 }
 
 impl RawCommit {
-    fn tell(&mut self, path: &str, id: ObjectId, tree: &GitTree<'_>) {
-        let mut told = RawTree { path: path.to_owned(), id, children: Vec::new() };
-        for entry in &tree.entries {
-            if entry.kind == EntryKind::Content(Mode::Directory) {
-                told.children.push(entry.id);
-            }
-        }
-        self.trees.push(told);
-        let files = tree.repeated.iter().filter(|entry| entry.kind != EntryKind::Gitlink);
-        self.unnamed.extend(files.map(|entry| entry.id));
+    fn tell(&mut self, path: &str, id: ObjectId, tree: &Parsed) {
+        let folders = tree.entries.iter().filter(|entry| entry.kind == EntryKind::Content(Mode::Directory));
+        let children = folders.map(|entry| entry.id).collect();
+        self.trees.push(RawTree { path: path.to_owned(), id, children });
+        self.unnamed.extend_from_slice(&tree.unnamed);
+    }
+}
+
+fn read_tree<'r>(reader: &'r mut Reader, id: &ObjectId, at: &dyn Fn() -> String) -> Result<&'r [u8]> {
+    match reader.body(id, ObjectKind::Tree, at) {
+        // Git knows the empty tree without having it.
+        Err(GitError::Missing { .. }) if id.is_empty_tree() => Ok(&[]),
+        read => read,
     }
 }
 
 /// Walks two trees by name and tells where they differ. Gitlinks are no content.
 fn merge(
-    old: &GitTree<'_>,
-    new: &GitTree<'_>,
+    old: &Parsed,
+    new: &Parsed,
     mut differs: impl FnMut(&str, Option<(Mode, ObjectId)>, Option<(Mode, ObjectId)>),
 ) {
-    let content = |entry: &tree::TreeEntry<'_>| match entry.kind {
+    let content = |(_, entry): (&str, &ParsedEntry)| match entry.kind {
         EntryKind::Content(mode) => Some((mode, entry.id)),
         EntryKind::Gitlink => None,
     };
-    let (mut olds, mut news) = (old.entries.iter().peekable(), new.entries.iter().peekable());
+    let (mut in_old, mut in_new) = (0, 0);
     loop {
-        let order = match (olds.peek(), news.peek()) {
+        let (before, after) = (old.get(in_old), new.get(in_new));
+        let order = match (before, after) {
             (None, None) => return,
             (Some(_), None) => std::cmp::Ordering::Less,
             (None, Some(_)) => std::cmp::Ordering::Greater,
-            (Some(a), Some(b)) => a.name.cmp(&b.name),
+            (Some(a), Some(b)) => a.0.cmp(b.0),
         };
-        let before = if order.is_le() { olds.next() } else { None };
-        let after = if order.is_ge() { news.next() } else { None };
-        let Some(name) = before.or(after).map(|entry| &*entry.name) else { return };
+        let (before, after) = (before.filter(|_| order.is_le()), after.filter(|_| order.is_ge()));
+        (in_old, in_new) = (in_old + usize::from(before.is_some()), in_new + usize::from(after.is_some()));
+        let Some((name, _)) = before.or(after) else { return };
         let (before, after) = (before.and_then(content), after.and_then(content));
         if before != after {
             differs(name, before, after);

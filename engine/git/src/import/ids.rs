@@ -65,6 +65,38 @@ impl Ids {
     }
 }
 
+/// What became of the objects that one thread asked about lately: the versions of a folder hold mostly the same, and the
+/// tables of [`Ids`] are in no processor's cache.
+#[derive(Debug)]
+pub(crate) struct Lately {
+    found: Vec<Option<(ObjectId, Made)>>,
+}
+
+/// Objects that [`Lately`] remembers.
+const LATELY: usize = 1 << 12;
+
+impl Default for Lately {
+    fn default() -> Lately {
+        Lately { found: vec![None; LATELY] }
+    }
+}
+
+impl Lately {
+    /// As [`Ids::made_of`]. What became of an object does not change as long as this is used.
+    pub(crate) fn made_of(&mut self, ids: &Ids, id: &ObjectId) -> Made {
+        let hash = id.as_slice().first_chunk().map_or(0, |bytes| usize::from(u16::from_le_bytes(*bytes)));
+        let Some(slot) = self.found.get_mut(hash % LATELY) else { return ids.made_of(id) };
+        match slot {
+            Some((known, made)) if known == id => *made,
+            _ => {
+                let made = ids.made_of(id);
+                *slot = Some((*id, made));
+                made
+            }
+        }
+    }
+}
+
 /// Paths as states have them, numbered.
 #[derive(Debug, Default)]
 pub(crate) struct Paths {

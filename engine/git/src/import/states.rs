@@ -2,14 +2,14 @@
 
 use super::discover::{Found, TreeUse, shown};
 use super::family::{Family, families, parts};
-use super::ids::{Ids, Made};
+use super::ids::{Ids, Lately, Made};
 use super::keep::{Kept, RawObject};
 use super::row::{Held, Step};
 use super::source::{Reader, Source};
 use super::tree::{self, EntryKind};
 use crate::object::ObjectKind;
 use crate::{GitError, Result};
-use gemel_object::{Limits, TreeBuilder, blob_envelope};
+use gemel_object::{Limits, Mode, TreeBuilder, blob_envelope};
 use gemel_repo::facts::Progress;
 use gemel_store::{Prepared, Writer};
 use gix::hashtable::HashMap;
@@ -65,7 +65,10 @@ impl Trees<'_> {
             let families: Vec<Family> = families.collect();
             let done: Vec<Vec<Turned>> = families
                 .par_iter()
-                .map_init(|| self.source.reader(), |reader, family| self.family(found, reader, level, family))
+                .map_init(
+                    || (self.source.reader(), TreeBuilder::new(), Lately::default()),
+                    |making, family| self.family(found, making, level, family),
+                )
                 .collect::<Result<_>>()?;
             for turned in done.into_iter().flatten() {
                 found.ids.set(turned.tree, turned.made);
@@ -81,13 +84,12 @@ impl Trees<'_> {
     fn family(
         &self,
         found: &Found,
-        reader: &mut Reader,
+        making: &mut Making,
         level: &[usize],
         family: &Family,
     ) -> Result<Vec<Turned>> {
         let mut done = Vec::with_capacity(family.len());
         let mut held = Held::<Steps>::default();
-        let mut builder = TreeBuilder::new();
         for (place, member) in (0..).zip(family) {
             self.progress.advance(1);
             let seen = &found.trees[level[member.at as usize]];
@@ -95,7 +97,7 @@ impl Trees<'_> {
             if found.ids.made(seen.tree) != Made::Nothing {
                 continue;
             }
-            let (turned, steps) = self.turn(found, reader, seen, &mut builder, &base)?;
+            let (turned, steps) = self.turn(found, making, seen, &base)?;
             held.keep(place, steps, member.standing);
             done.push(turned);
         }
@@ -105,9 +107,8 @@ impl Trees<'_> {
     fn turn(
         &self,
         found: &Found,
-        reader: &mut Reader,
+        (reader, builder, lately): &mut Making,
         seen: &TreeUse,
-        builder: &mut TreeBuilder,
         base: &Steps,
     ) -> Result<(Turned, Steps)> {
         let id = found.ids.name(seen.tree);
@@ -128,10 +129,13 @@ impl Trees<'_> {
                 gitlinks.push(entry.name.to_string());
                 continue;
             };
-            if let Some(below) = found.ids.get(&entry.id).and_then(|number| found.gitlinks.get(&number)) {
+            if mode == Mode::Directory
+                && !found.gitlinks.is_empty()
+                && let Some(below) = found.ids.get(&entry.id).and_then(|number| found.gitlinks.get(&number))
+            {
                 gitlinks.extend(below.iter().map(|link| format!("{}/{link}", entry.name)));
             }
-            match found.ids.made_of(&entry.id) {
+            match lately.made_of(&found.ids, &entry.id) {
                 Made::Object(target, differs) => {
                     odd |= differs;
                     builder.push(&entry.name, mode, &target).map_err(|e| damaged(e.to_string()))?;
@@ -162,6 +166,9 @@ impl Trees<'_> {
         Ok((raw, step))
     }
 }
+
+/// What one thread makes the trees of a level with.
+type Making = (Reader, TreeBuilder, Lately);
 
 /// Versions of a folder that one thread takes at a time.
 const AT_ONCE: usize = 1500;

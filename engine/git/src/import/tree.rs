@@ -52,8 +52,16 @@ pub(crate) fn parse(body: &[u8], kind: Kind) -> Result<GitTree<'_>, String> {
         let is_dir = entry_kind == EntryKind::Content(Mode::Directory);
         tree.odd |= !regular;
         if let Some((before, before_is_dir)) = previous {
-            tree.odd |= git_order(before, before_is_dir) >= git_order(name, is_dir);
-            sorted &= before < name;
+            let common = before.len().min(name.len());
+            // Only where one name begins the other do the two orders differ.
+            match before[..common].cmp(&name[..common]) {
+                std::cmp::Ordering::Less => {}
+                std::cmp::Ordering::Greater => (tree.odd, sorted) = (true, false),
+                std::cmp::Ordering::Equal => {
+                    tree.odd |= git_order(before, before_is_dir) >= git_order(name, is_dir);
+                    sorted &= before < name;
+                }
+            }
         }
         previous = Some((name, is_dir));
         let text = match std::str::from_utf8(name) {
@@ -70,18 +78,25 @@ pub(crate) fn parse(body: &[u8], kind: Kind) -> Result<GitTree<'_>, String> {
     if !sorted || !to_escape.is_empty() {
         // Stable, so that of equal names the first stays first.
         tree.entries.sort_by(|a, b| a.name.cmp(&b.name));
-        let mut last: Option<String> = None;
-        let (kept, repeated) = std::mem::take(&mut tree.entries).into_iter().partition(|entry| {
-            let first = last.as_deref() != Some(&*entry.name);
-            if first {
-                last = Some(entry.name.to_string());
-            }
-            first
-        });
-        (tree.entries, tree.repeated) = (kept, repeated);
+        if tree.entries.windows(2).any(|pair| pair[0].name == pair[1].name) {
+            keep_first_of_each_name(&mut tree);
+        }
         tree.odd |= !tree.repeated.is_empty();
     }
     Ok(tree)
+}
+
+/// Parts entries, ascending by name, from those whose name another has before them.
+fn keep_first_of_each_name(tree: &mut GitTree<'_>) {
+    let mut last: Option<String> = None;
+    let (kept, repeated) = std::mem::take(&mut tree.entries).into_iter().partition(|entry| {
+        let first = last.as_deref() != Some(&*entry.name);
+        if first {
+            last = Some(entry.name.to_string());
+        }
+        first
+    });
+    (tree.entries, tree.repeated) = (kept, repeated);
 }
 
 /// Names of a body's entries by object, for kept trees: mode digits, raw name, object.

@@ -149,7 +149,8 @@ impl Nodes {
     /// several lines were brought together, starts from it.
     fn inconsistency(&self, change: &ChangeNode) -> Option<Problem> {
         let input = change.input.filter(|_| !change.parents.is_empty())?;
-        let mut open = change.parents.clone();
+        // The first parent is mostly the one.
+        let mut open: Vec<Gid> = change.parents.iter().rev().copied().collect();
         let mut seen = HashSet::new();
         while let Some(id) = open.pop() {
             if !seen.insert(id) {
@@ -164,7 +165,7 @@ impl Nodes {
             if could_be(ancestor.result) || could_be(ancestor.input) {
                 return None;
             }
-            open.extend(&ancestor.parents);
+            open.extend(ancestor.parents.iter().rev());
         }
         let message = format!("no ancestor of {} leads to its input state {input}", change.id);
         Some(Problem::warning("state-inconsistency", Some(change.id), message))

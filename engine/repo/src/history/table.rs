@@ -2,6 +2,8 @@
 
 use crate::{RepoError, Result};
 use gemel_object::{Family, Gid};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Marks an empty slot.
@@ -13,6 +15,8 @@ pub(crate) struct Table {
     ids: Vec<Gid>,
     /// Open addressing over digests, which are random already.
     slots: Vec<u32>,
+    /// Distinguishes this table from every other of the process, for [`Lately`].
+    token: u64,
 }
 
 impl Table {
@@ -29,7 +33,9 @@ impl Table {
                 limit: u64::from(EMPTY) - 1,
             });
         }
-        let mut table = Table { slots: vec![EMPTY; (ids.len() * 2).next_power_of_two()], ids };
+        static TOKENS: AtomicU64 = AtomicU64::new(1);
+        let token = TOKENS.fetch_add(1, Ordering::Relaxed);
+        let mut table = Table { slots: vec![EMPTY; (ids.len() * 2).next_power_of_two()], ids, token };
         for (ordinal, id) in (0..).zip(&table.ids) {
             let mut at = slot_of(id, table.slots.len());
             while table.slots.get(at).is_some_and(|slot| *slot != EMPTY) {
@@ -62,6 +68,38 @@ impl Table {
                 return (ordinal != EMPTY).then_some(ordinal);
             }
             at = (at + 1) & (self.slots.len() - 1);
+        }
+    }
+}
+
+/// What a thread has found lately. One version of a tree refers to what the one before did, and a large table is not in
+/// the processor's cache.
+#[derive(Default)]
+struct Lately {
+    token: u64,
+    found: Vec<Option<(Gid, u32)>>,
+}
+
+/// Identities remembered by [`Lately`].
+const LATELY: usize = 1 << 13;
+
+thread_local! {
+    static FOUND: RefCell<Lately> = RefCell::default();
+}
+
+impl Lately {
+    fn find(&mut self, table: &Table, id: &Gid) -> Option<u32> {
+        if self.token != table.token {
+            *self = Lately { token: table.token, found: vec![None; LATELY] };
+        }
+        let Some(slot) = self.found.get_mut(slot_of(id, LATELY)) else { return table.find(id) };
+        match slot {
+            Some((found, ordinal)) if found == id => Some(*ordinal),
+            _ => {
+                let ordinal = table.find(id)?;
+                *slot = Some((*id, ordinal));
+                Some(ordinal)
+            }
         }
     }
 }
@@ -227,13 +265,15 @@ pub(crate) fn note_refs(
     keep: impl Fn(Family) -> bool,
 ) {
     let (mut targets, mut missing) = (Vec::new(), Vec::new());
-    for found in gemel_object::refs_of(envelope) {
-        match table.find(&found.gid) {
-            Some(target) if keep(found.gid.family()) => targets.push(target),
-            Some(_) => {}
-            None => missing.push(found.gid),
+    FOUND.with_borrow_mut(|lately| {
+        for found in gemel_object::refs_of(envelope) {
+            match lately.find(table, &found.gid) {
+                Some(target) if keep(found.gid.family()) => targets.push(target),
+                Some(_) => {}
+                None => missing.push(found.gid),
+            }
         }
-    }
+    });
     log.note(from, &targets, &missing);
 }
 
@@ -257,6 +297,17 @@ mod tests {
         }
         assert_eq!(table.find(&id(100)), None);
         assert_eq!(Table::new(Vec::new()).unwrap().find(&id(0)), None);
+    }
+
+    #[test]
+    fn what_was_found_lately_is_of_one_table() {
+        let (mut lately, few) = (Lately::default(), Table::new((5..9).map(id).collect()).unwrap());
+        let many = Table::new((0..9).map(id).collect()).unwrap();
+        for _ in 0..2 {
+            assert_eq!((5..9).map(|n| lately.find(&few, &id(n))).collect::<Vec<_>>(), [0, 1, 2, 3].map(Some));
+            assert_eq!(lately.find(&few, &id(1)), None);
+            assert_eq!((0..9).filter(|n| lately.find(&many, &id(*n)) == Some(*n)).count(), 9);
+        }
     }
 
     fn edges(pairs: &[(u32, &[u32])], objects: usize) -> Edges {

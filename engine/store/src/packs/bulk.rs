@@ -2,15 +2,13 @@
 //! applied once and each group inflated once.
 
 use super::decode::{self, Piece};
-use super::pack::Pack;
+use super::kept::{Decoded, Kept};
 use super::set::{PackSet, hash};
 use crate::{Result, Store};
-use gemel_object::{Gid, Limits};
-use gemel_packfmt::FormatError;
-use gemel_packfmt::frame::{Kind, MAX_DEPTH, Method};
+use gemel_object::Gid;
+use gemel_packfmt::frame::{Kind, Method};
 use gemel_packfmt::index::Place;
 use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -106,7 +104,7 @@ impl Bulk {
 
     /// A reader for one thread that keeps up to `kept_bytes` of decoded objects.
     pub fn reader(&self, kept_bytes: usize) -> BulkReader<'_> {
-        BulkReader { bulk: self, kept: Kept { limit: kept_bytes, ..Kept::default() }, doubtful: false }
+        BulkReader { bulk: self, kept: Kept::new(kept_bytes), doubtful: false }
     }
 }
 
@@ -201,87 +199,4 @@ impl BulkReader<'_> {
         }
         Some(object)
     }
-}
-
-enum Decoded {
-    Piece(Arc<Piece>),
-    Bytes(Vec<u8>),
-}
-
-/// Decoded objects by place.
-#[derive(Debug, Default)]
-struct Kept {
-    pieces: HashMap<(u64, u64), (Arc<Piece>, bool)>,
-    /// Oldest first; those used since they came here get a second turn.
-    order: VecDeque<(u64, u64)>,
-    bytes: usize,
-    limit: usize,
-}
-
-impl Kept {
-    fn decode(&mut self, set: &PackSet, pack: &Pack, place: Place) -> Result<Decoded, FormatError> {
-        let (mut pack, mut place) = (pack, place);
-        let mut chain = Vec::new();
-        let mut piece = loop {
-            if let Some((piece, used)) = self.pieces.get_mut(&(pack.token, place.offset)) {
-                *used = true;
-                break piece.clone();
-            }
-            let frame = pack.frame(place.offset)?;
-            match (frame.kind, frame.method) {
-                (Kind::Raw { .. } | Kind::Cut { .. }, Method::Delta { base, .. }) => {
-                    if chain.len() >= usize::from(MAX_DEPTH) {
-                        let (found, limit) = (chain.len() as u64 + 1, u64::from(MAX_DEPTH));
-                        return Err(FormatError::TooLarge { what: "chain of bases", found, limit });
-                    }
-                    chain.push((pack, frame));
-                    (pack, place) = decode::base_of(set, pack, base)?;
-                }
-                (Kind::Raw { .. } | Kind::Cut { .. }, _) => {
-                    let piece = Arc::new(decode::single(pack, &frame)?);
-                    self.keep((pack.token, place.offset), &piece);
-                    break piece;
-                }
-                (Kind::Group, _) => break Arc::new(decode::member(pack, &frame, place.ordinal)?),
-                (Kind::Large { .. }, _) if chain.is_empty() => {
-                    return large(pack, &frame).map(Decoded::Bytes);
-                }
-                _ => return Err(FormatError::Unknown { what: "object frame", found: frame.offset }),
-            }
-        };
-        while let Some((pack, frame)) = chain.pop() {
-            piece = Arc::new(decode::apply(pack, &frame, &piece)?);
-            self.keep((pack.token, frame.offset), &piece);
-        }
-        Ok(Decoded::Piece(piece))
-    }
-
-    fn keep(&mut self, key: (u64, u64), piece: &Arc<Piece>) {
-        self.bytes = self.bytes.saturating_add(piece.weight());
-        self.pieces.insert(key, (piece.clone(), false));
-        self.order.push_back(key);
-        while self.bytes > self.limit {
-            let Some(oldest) = self.order.pop_front() else { break };
-            let Some((_, used)) = self.pieces.get_mut(&oldest) else { continue };
-            if std::mem::take(used) {
-                self.order.push_back(oldest);
-            } else if let Some((piece, _)) = self.pieces.remove(&oldest) {
-                self.bytes = self.bytes.saturating_sub(piece.weight());
-            }
-        }
-    }
-}
-
-/// The bytes of an object in chunks.
-fn large(pack: &Pack, frame: &gemel_packfmt::frame::Frame<'_>) -> Result<Vec<u8>, FormatError> {
-    let decode::Found::Chunks(chunks, total) = decode::chunks(pack, frame)? else { return Ok(Vec::new()) };
-    let limit = Limits::DEFAULT.max_object_bytes;
-    if total > limit {
-        return Err(FormatError::TooLarge { what: "plain length", found: total, limit });
-    }
-    let mut bytes = Vec::new();
-    for chunk in &chunks {
-        bytes.extend_from_slice(&decode::chunk_plain(chunk)?);
-    }
-    Ok(bytes)
 }

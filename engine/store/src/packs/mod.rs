@@ -7,6 +7,7 @@ mod decode;
 mod effort;
 mod given;
 mod hasher;
+mod kept;
 pub(crate) mod maintain;
 mod pack;
 mod publish;

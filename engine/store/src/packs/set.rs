@@ -199,15 +199,6 @@ impl PackSet {
         }
     }
 
-    /// Reads and re-hashes the copy at `place`.
-    ///
-    /// # Errors
-    /// `CorruptObject`.
-    pub(crate) fn read_at(&self, id: &Gid, pack: &Pack, place: Place) -> Result<Vec<u8>> {
-        let bytes = self.decode_at(id, pack, place)?;
-        if hash(id, &bytes) { Ok(bytes) } else { Err(other_identity(id, pack, place)) }
-    }
-
     /// What lies at `place`, which should be the object.
     fn decode_at(&self, id: &Gid, pack: &Pack, place: Place) -> Result<Vec<u8>> {
         let damage = |detail: String| corrupt(id, pack, place, detail);

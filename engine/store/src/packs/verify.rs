@@ -1,16 +1,23 @@
 //! Verification of packs: checksums, hashes, canonical form. Reads only; goes on after any damage.
 
-use super::decode::{self, Found, chunk_plain};
+use super::decode::{self, Found, Piece, chunk_plain};
+use super::kept::{Decoded, Kept};
 use super::pack::{Pack, index_path};
 use super::set::{INDEX_SUFFIX, NEW_SUFFIX, PackSet};
 use crate::{Result, Store, StoreError};
 use gemel_object::{Family, Gid, Limits, Object};
-use gemel_packfmt::frame::HEADER_LEN;
+use gemel_packfmt::frame::{HEADER_LEN, Kind};
 use gemel_packfmt::index::Place;
 use gemel_packfmt::{FormatError, KEY_LEN};
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Objects that one thread looks at in the order in which they lie, and bytes of them kept decoded for what stands on them.
+const PART_OBJECTS: usize = 4096;
+/// See [`PART_OBJECTS`].
+const KEPT_BYTES: usize = 64 << 20;
 
 /// How deep verification goes; each depth includes the ones before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,10 +98,13 @@ impl Store {
             let ok: u64 = match depth {
                 Depth::Checksums => placed.len() as u64,
                 _ => placed
-                    .par_chunks(256)
+                    .par_chunks(PART_OBJECTS)
                     .map(|part| {
+                        let mut kept = Kept::new(KEPT_BYTES);
                         part.iter()
-                            .filter(|object| verify_object(&set, pack, object, depth, visit, &found))
+                            .filter(|object| {
+                                verify_object(&set, pack, object, &mut kept, (depth, visit), &found)
+                            })
                             .count() as u64
                     })
                     .sum(),
@@ -251,8 +261,8 @@ fn verify_object(
     set: &PackSet,
     pack: &Pack,
     object: &Placed,
-    depth: Depth,
-    visit: Visit<'_>,
+    kept: &mut Kept,
+    (depth, visit): (Depth, Visit<'_>),
     found: &Findings,
 ) -> bool {
     let Placed { id, place } = object;
@@ -260,25 +270,27 @@ fn verify_object(
         found.in_pack(FindingKind::CorruptObject, pack, place.offset, Some(*id), detail);
         false
     };
-    let bytes = match decode::object(set, pack, *place) {
-        Ok(Found::Whole(piece)) => match piece.envelope() {
-            Ok(bytes) => bytes,
-            Err(error) => return damaged(error.to_string()),
-        },
-        Ok(Found::Chunks(chunks, _)) if id.family() == Family::Blob => {
-            return match verify_chunks(id, &chunks) {
-                Ok(first) => {
-                    visit(id, &first);
-                    true
-                }
-                Err(error) => damaged(error),
-            };
-        }
-        Ok(Found::Chunks(..)) => match set.read_at(id, pack, *place) {
-            Ok(bytes) => bytes,
-            Err(error) => return damaged(error.to_string()),
-        },
+    let chunked = pack.frame(place.offset).is_ok_and(|frame| matches!(frame.kind, Kind::Large { .. }));
+    if chunked && id.family() == Family::Blob {
+        return match verify_chunks(id, pack, *place) {
+            Ok(first) => {
+                visit(id, &first);
+                true
+            }
+            Err(error) => damaged(error),
+        };
+    }
+    let piece = match kept.decode(set, pack, *place) {
+        Ok(Decoded::Piece(piece)) => piece,
+        Ok(Decoded::Bytes(form)) => Arc::new(Piece { form, keys: None }),
         Err(error) => return damaged(error.to_string()),
+    };
+    let bytes = match piece.keys {
+        None => Cow::Borrowed(&piece.form),
+        Some(_) => match piece.splice() {
+            Ok(bytes) => Cow::Owned(bytes),
+            Err(error) => return damaged(error.to_string()),
+        },
     };
     if !super::set::hash(id, &bytes) {
         return damaged("its bytes hash to another identity".into());
@@ -295,11 +307,15 @@ fn verify_object(
     true
 }
 
-fn verify_chunks(id: &Gid, chunks: &[gemel_packfmt::frame::Frame<'_>]) -> Result<Vec<u8>, String> {
+/// The first chunk of an object in chunks, which are hashed one after another.
+fn verify_chunks(id: &Gid, pack: &Pack, place: Place) -> Result<Vec<u8>, String> {
+    let told = |error: FormatError| error.to_string();
+    let found = pack.frame(place.offset).and_then(|frame| decode::chunks(pack, &frame)).map_err(told)?;
+    let Found::Chunks(chunks, _) = found else { return Err("no chunks".to_owned()) };
     let mut hasher = blake3::Hasher::new();
     let mut first = None;
-    for chunk in chunks {
-        let plain = chunk_plain(chunk).map_err(|error: FormatError| error.to_string())?;
+    for chunk in &chunks {
+        let plain = chunk_plain(chunk).map_err(told)?;
         hasher.update(&plain);
         first.get_or_insert(plain);
     }
