@@ -9,6 +9,7 @@ mod change;
 mod checkout;
 mod claim;
 mod claims;
+mod checkpoint;
 mod clone;
 mod completions;
 mod config;
@@ -78,6 +79,7 @@ verbs! {
     status Status,
     snapshot Snapshot,
     change Change,
+    trajectory Trajectory,
     log Log,
     show Show,
     court Court,
@@ -100,6 +102,7 @@ verbs! {
     environment Environment,
     case Case,
     config Config,
+    checkpoint Checkpoint,
     workspace Workspace,
     refs Refs,
     name Name,

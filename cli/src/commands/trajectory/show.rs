@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 pub(crate) struct ShowArgs {
     /// The trajectory, by any of its versions
     #[arg(value_name = "ID")]
-    id: Option<String>,
+    pub(super) id: Option<String>,
 }
 
 pub(crate) fn run<'c>(context: &'c Context<'_>, args: &ShowArgs) -> Result<Answer<'c>, CliError> {
@@ -128,7 +128,8 @@ fn listed(label: &str, ids: &[Gid], out: &mut Printer<'_>) {
     }
 }
 
-fn handoff_lines(handoff: &HandoffFacts, out: &mut Printer<'_>) {
+/// A handoff for people.
+pub(crate) fn handoff_lines(handoff: &HandoffFacts, out: &mut Printer<'_>) {
     if let Some(summary) = &handoff.summary {
         out.field("handoff", &first_line(summary));
     }

@@ -28,6 +28,7 @@ mod snapshot;
 mod specs;
 mod standalone;
 mod states;
+pub(crate) mod summary;
 pub(crate) mod table;
 pub(crate) mod unrecorded;
 pub(crate) mod view;

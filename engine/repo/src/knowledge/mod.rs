@@ -1,12 +1,14 @@
 //! What follows from the recorded objects: derived status, never stored (object model, section 15).
 
 mod about;
-mod assess;
+pub(crate) mod assess;
+mod chains;
 mod claims;
 mod context_diff;
 mod disclosure;
 mod doubts;
 mod freshness;
+pub(crate) mod handoff;
 mod ledger;
 mod lists;
 mod log_about;
@@ -15,14 +17,14 @@ mod next;
 mod policy;
 mod readiness;
 mod required;
-mod scope;
+pub(crate) mod scope;
 mod session;
 mod sets;
 mod status;
 mod steps;
 mod subject;
 mod trajectory;
-mod world;
+pub(crate) mod world;
 
 pub use claims::ClaimStatus;
 pub use context_diff::{ContextDiffFacts, SeenFacts, context_diff};

@@ -4,6 +4,7 @@ use crate::Result;
 use crate::facts::{Named, Omitted, Page, Uncertainty};
 use crate::history::graph::{ChangeSet, stored};
 use crate::history::nodes;
+use crate::knowledge::handoff::{self, Added};
 use crate::knowledge::lists::{Window, outcome_word, page};
 use crate::knowledge::session::Session;
 use crate::knowledge::world::World;
@@ -154,6 +155,13 @@ pub fn trajectory(session: &mut Session<'_>, text: &str) -> Result<TrajectoryFac
     facts.versions = versions.into_iter().take(MAX_STEPS).collect();
     facts.versions.sort_unstable();
     facts.uncertainty.extend(absent(&missing));
+    let outcome = world.graph.trajectory_head(&id)?.and_then(|head| head.outcome);
+    if outcome.is_none() || facts.handoff.is_none() {
+        let derived = handoff::derive(world, &id, outcome, Added::default())?;
+        facts.handoff = Some(derived.handoff);
+        facts.omitted.extend(derived.omitted);
+        facts.uncertainty.extend(derived.uncertainty);
+    }
     name(world, &mut facts)?;
     Ok(facts)
 }

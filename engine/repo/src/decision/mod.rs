@@ -1,0 +1,42 @@
+//! Verbs that record what follows from derived status: closing with a handoff, checkpoints, reconciliations, releases.
+//!
+//! Each derives first, makes its objects durable, and then publishes them in one transaction. Only the names, and what
+//! another writer could have moved meanwhile, are decided under the lock.
+
+mod checkpoint;
+mod close;
+
+pub use checkpoint::{
+    CheckpointFacts, CheckpointOptions, checkpoint, checkpoint_current, checkpoint_list, checkpoint_show,
+};
+pub use close::{CloseFacts, CloseOptions, close};
+
+use crate::{RepoError, Result};
+use gemel_object::{Encoded, Family, ObjectError};
+use gemel_store::{NewObject, Writer};
+
+/// Gives an object to a writer session.
+fn put(writer: &Writer<'_>, object: &Encoded) -> Result<()> {
+    writer.put(NewObject { id: object.id, bytes: object.bytes.clone(), base: None })?;
+    Ok(())
+}
+
+/// A list that is written only if it holds something.
+fn non_empty<T>(list: &[T]) -> Option<&[T]> {
+    (!list.is_empty()).then_some(list)
+}
+
+/// Texts that are written only if there are any.
+fn texts(list: &[String]) -> Option<gemel_object::Strings<'_>> {
+    (!list.is_empty()).then(|| list.into())
+}
+
+/// The failure to make an object of `family`.
+fn cannot_make(family: Family) -> impl FnOnce(ObjectError) -> RepoError {
+    move |source| RepoError::Object { family, source }
+}
+
+/// Text that says something; blank text is none.
+fn said(text: &Option<String>) -> Option<&str> {
+    text.as_deref().filter(|text| !text.trim().is_empty())
+}
