@@ -10,6 +10,7 @@ mod checkout;
 mod claim;
 mod claims;
 mod checkpoint;
+mod claim;
 mod clone;
 mod completions;
 mod config;
@@ -79,7 +80,6 @@ verbs! {
     status Status,
     snapshot Snapshot,
     change Change,
-    trajectory Trajectory,
     log Log,
     show Show,
     court Court,

@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod court;
+mod decisions;
 mod disclosure;
 mod envelope;
 mod git;

@@ -297,11 +297,7 @@ fn attempts(world: &mut World<'_>, intent: Option<Gid>, current: Option<Gid>) ->
 }
 
 /// What to go on with: residuals of the trajectory, claims in scope, and evidence that may require refresh.
-fn continuation(
-    world: &mut World<'_>,
-    known: &Assessment,
-    own: Option<&Assessment>,
-) -> Result<Vec<String>> {
+fn continuation(world: &mut World<'_>, known: &Assessment, own: Option<&Assessment>) -> Result<Vec<String>> {
     let mut lines = handoff::verify_lines(known);
     if let Some(own) = own {
         lines.extend(handoff::resolve_lines(world, own)?);

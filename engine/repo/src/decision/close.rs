@@ -143,10 +143,12 @@ impl Closing<'_> {
             return Err(RepoError::Store(gemel_store::StoreError::NotFound { id: *newest }));
         };
         if let Some(outcome) = node.outcome {
-            let detail = format!("{name} is closed as {} already; a closed trajectory is final", outcome.as_str());
+            let detail =
+                format!("{name} is closed as {} already; a closed trajectory is final", outcome.as_str());
             return Err(RepoError::Invalid { detail, ids: vec![*newest] });
         }
-        let added = Added { summary: said(&self.options.handoff_summary), next_steps: &self.options.next_steps };
+        let added =
+            Added { summary: said(&self.options.handoff_summary), next_steps: &self.options.next_steps };
         let derived = handoff::derive(world, newest, Some(self.outcome), added)?;
         let (producer, agent_run) = nodes::read(world.store(), newest, |object| {
             let version = Trajectory::view(object)?;

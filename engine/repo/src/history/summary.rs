@@ -10,7 +10,7 @@ use gemel_object::families::{
     Trajectory,
 };
 use gemel_object::{Family, Gid, Object, ObjectError};
-use gemel_store::{Refs, Store};
+use gemel_store::Store;
 
 /// The summary of an object; `None` when its family has none that is cheap, or when it is not stored.
 ///
@@ -59,20 +59,6 @@ fn summary_of(family: Family, object: &Object<'_>) -> Result<Option<String>, Obj
         _ => return Ok(None),
     };
     Ok(Some(text))
-}
-
-/// Objects with name and summary, in the order given.
-///
-/// # Errors
-/// `Store`, `CorruptObject`.
-pub(crate) fn references(
-    store: &Store,
-    refs: &Refs,
-    ids: impl IntoIterator<Item = Gid>,
-) -> Result<Vec<Reference>> {
-    let ids: Vec<Gid> = ids.into_iter().collect();
-    let namer = Namer::find(store, refs, ids.iter().copied())?;
-    ids.into_iter().map(|id| reference(store, &namer, id)).collect()
 }
 
 /// An object with summary and the name that `namer` found.

@@ -102,9 +102,9 @@ fn remaining(world: &World<'_>, known: &Assessment) -> Result<Vec<String>> {
     let mut lines = resolve_lines(world, known)?;
     lines.extend(verify_lines(known));
     let missing = known.required.difference(&known.satisfied);
-    lines.extend(missing.map(|missing| {
-        format!("{}/{} verification", missing.platform.os, missing.platform.arch)
-    }));
+    lines.extend(
+        missing.map(|missing| format!("{}/{} verification", missing.platform.os, missing.platform.arch)),
+    );
     Ok(lines.into_iter().collect())
 }
 
