@@ -67,4 +67,3 @@ impl View for Closed {
         handoff_lines(&facts.handoff, out);
     }
 }
-
