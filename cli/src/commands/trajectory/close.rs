@@ -21,6 +21,32 @@ pub(super) struct CloseArgs {
     pub(super) end: EndArgs,
 }
 
+/// What can be said of an end.
+#[derive(Debug, Default, clap::Args)]
+pub(super) struct EndArgs {
+    /// Why it ends
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// Summary of the handoff [default: outcome and counts]
+    #[arg(long, value_name = "TEXT")]
+    handoff_summary: Option<String>,
+    /// A step for whoever goes on
+    #[arg(long, value_name = "TEXT")]
+    next_step: Vec<String>,
+    /// Whose trajectory it is [default: as before]
+    #[arg(long, value_name = "ID")]
+    producer: Option<String>,
+}
+
+impl EndArgs {
+    pub(super) fn is_given(&self) -> bool {
+        self.reason.is_some()
+            || self.handoff_summary.is_some()
+            || !self.next_step.is_empty()
+            || self.producer.is_some()
+    }
+}
+
 pub(super) fn run<'c>(
     context: &'c Context<'_>,
     id: &str,
