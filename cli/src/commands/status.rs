@@ -228,8 +228,9 @@ impl Told {
             knowledge::Reason::Claim { id, word, .. } => {
                 let (style, label) = self.label(id, out);
                 out.lit("  ").lit(word).lit(" claim ").paint(style, &label);
-                let claim = self.facts.claim_list.iter().find(|claim| claim.id == *id);
-                let why = claim.map(|claim| self.why(claim, out)).unwrap_or_default();
+                let list = &self.facts.claim_list;
+                let found = list.binary_search_by_key(id, |claim| claim.id).ok().and_then(|at| list.get(at));
+                let why = found.map(|claim| self.why(claim, out)).unwrap_or_default();
                 if !why.is_empty() {
                     out.lit(": ").text(&why);
                 }

@@ -44,7 +44,7 @@ pub fn next(session: &mut Session<'_>) -> Result<NextFacts> {
     let known = assess(world, ScopeKind::Default)?;
     let state = world.refs.get("refs/state/head")?;
     let mut found = steps::of_scope(&known);
-    let mut omitted = cut_residuals(&known);
+    let mut omitted = cut_off(&known);
     found.extend(pending(world)?);
     found.extend(failed_attempts(world, &known, &mut omitted)?);
     found.extend(parallel(world)?);
@@ -67,12 +67,16 @@ pub fn next(session: &mut Session<'_>) -> Result<NextFacts> {
     })
 }
 
-/// Unsettled residuals of the scope beyond those recommended.
-fn cut_residuals(known: &Assessment) -> Vec<Omitted> {
+/// Unsettled residuals and doubtful claims of the scope beyond those recommended.
+fn cut_off(known: &Assessment) -> Vec<Omitted> {
     let unsettled = known.scope.residuals.values().filter(|node| is_unsettled(node.disposition)).count();
-    let count = u64::try_from(unsettled.saturating_sub(MAX_RESIDUALS)).unwrap_or(u64::MAX);
-    let cut = Omitted { class: "residual", count, reason: "limit", ids: Vec::new() };
-    if count > 0 { vec![cut] } else { Vec::new() }
+    let cut =
+        [("residual", unsettled.saturating_sub(MAX_RESIDUALS)), ("claim", steps::claims_left_out(known))];
+    let told = cut.into_iter().filter(|(_, count)| *count > 0).map(|(class, count)| {
+        let count = u64::try_from(count).unwrap_or(u64::MAX);
+        Omitted { class, count, reason: "limit", ids: Vec::new() }
+    });
+    told.collect()
 }
 
 /// Changes in progress.

@@ -10,7 +10,7 @@ use crate::knowledge::assess::{Assessment, assess};
 use crate::knowledge::claims::{ClaimStatus, Derived, is_unsettled};
 use crate::knowledge::lists::EvidenceEntry;
 use crate::knowledge::policy::RequiredFacts;
-use crate::knowledge::readiness::{Readiness, severity_rank};
+use crate::knowledge::readiness::{Readiness, Reason, severity_rank};
 use crate::knowledge::required::{self, EvidenceRow};
 use crate::knowledge::scope::{Scope, ScopeKind};
 use crate::knowledge::session::Session;
@@ -139,7 +139,7 @@ pub struct StatusFacts {
     pub names: BTreeMap<Gid, String>,
     /// Claims of the scope, counted.
     pub claims: ClaimCounts,
-    /// Claims of the scope, ascending.
+    /// Claims of the scope, ascending; of more than a thousand those that reasons name, and with `verbose` the first.
     pub claim_list: Vec<ClaimRow>,
     /// Platforms, then oracles.
     pub evidence: Vec<EvidenceRow>,
@@ -187,8 +187,12 @@ pub fn status(
     )?;
     let world = session.world()?;
     let known = assess(world, kind)?;
-    let claims: Vec<ClaimRow> = known.scope.claims.iter().zip(&known.statuses).map(claim_row).collect();
-    let residuals = residual_rows(&known.scope);
+    let mut omitted = view::omitted(&delta.omitted);
+    let mut readiness = known.readiness.clone();
+    cut(&mut readiness.reasons, "readiness_reason", &mut omitted);
+    let mut residuals = residual_rows(&known.scope);
+    cut(&mut residuals, "residual", &mut omitted);
+    let claims = claim_rows(&known, &readiness, options.verbose, &mut omitted);
     let head = Head::of(&refs)?;
     let state = head.state.or(workspace.state);
     let named = [known.current.as_ref().map(|node| node.id), known.intent, state, workspace.state];
@@ -197,11 +201,11 @@ pub fn status(
     let intent = known.intent.map(|id| view::intent_reference(repo.store(), id, &namer)).transpose()?;
     let mut uncertainty = view::coherence(delta.coherent);
     uncertainty.extend(known.uncertainty.iter().cloned());
+    cut(&mut uncertainty, "uncertainty", &mut omitted);
     let standing = head.standing(&mut world.graph, workspace.state.as_ref())?;
     let names = told(&claims, &residuals).filter_map(|id| Some((id, namer.get(&id)?))).collect();
     let evidence = required::rows(world, &known.scope, &known.required)?;
     let previous_attempts = previous_attempts(world, known.intent)?;
-    let mut omitted = view::omitted(&delta.omitted);
     let inputs = match options.verbose {
         true => Some(inputs(world, &known, &mut omitted)?),
         false => None,
@@ -221,7 +225,7 @@ pub fn status(
         evidence,
         residuals,
         previous_attempts,
-        readiness: known.readiness.clone(),
+        readiness,
         workspace: WorkspaceStatus {
             state: workspace.state.map(|id| namer.named(id)),
             pending: workspace.pending.is_some(),
@@ -233,6 +237,45 @@ pub fn status(
         omitted,
         uncertainty,
     })
+}
+
+/// Most rows of each list of an answer: what concerns more of the scope is counted.
+const LISTED: usize = 1000;
+
+/// Cuts a list, and tells how much of it.
+fn cut<T>(list: &mut Vec<T>, class: &'static str, omitted: &mut Vec<Omitted>) {
+    if let Some(count) = list.len().checked_sub(LISTED).filter(|count| *count > 0) {
+        let count = u64::try_from(count).unwrap_or(u64::MAX);
+        omitted.push(Omitted { class, count, reason: "limit", ids: Vec::new() });
+        list.truncate(LISTED);
+    }
+}
+
+/// The claims of the scope, ascending: the first of them, and those that a reason names; without `verbose` only these.
+fn claim_rows(
+    known: &Assessment,
+    readiness: &Readiness,
+    verbose: bool,
+    omitted: &mut Vec<Omitted>,
+) -> Vec<ClaimRow> {
+    let named: BTreeSet<Gid> = readiness
+        .reasons
+        .iter()
+        .filter_map(|reason| match reason {
+            Reason::Claim { id, .. } => Some(*id),
+            _ => None,
+        })
+        .collect();
+    let rows = known.scope.claims.iter().zip(&known.statuses).enumerate();
+    let all = known.scope.claims.len();
+    let first = if verbose || all <= LISTED { LISTED } else { 0 };
+    let listed = rows.filter(|(at, (claim, _))| *at < first || named.contains(&claim.node.id));
+    let listed: Vec<ClaimRow> = listed.map(|(_, row)| claim_row(row)).collect();
+    if verbose && listed.len() < all {
+        let count = u64::try_from(all - listed.len()).unwrap_or(u64::MAX);
+        omitted.push(Omitted { class: "claim", count, reason: "limit", ids: Vec::new() });
+    }
+    listed
 }
 
 /// What readiness is judged by, in full.

@@ -10,6 +10,9 @@ use gemel_object::Gid;
 /// Residuals recommended at most.
 pub(crate) const MAX_RESIDUALS: usize = 8;
 
+/// Claims recommended to be verified at most.
+const MAX_CLAIMS: usize = 1000;
+
 /// A recommended step.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Recommendation {
@@ -50,7 +53,17 @@ fn residuals(known: &Assessment) -> Vec<Recommendation> {
     unsettled.iter().take(MAX_RESIDUALS).map(step).collect()
 }
 
+/// Claims that something speaks against or that may have to be looked at again, ascending, as far as the cap allows.
 fn claims(known: &Assessment) -> impl Iterator<Item = Recommendation> + '_ {
+    all_claims(known).take(MAX_CLAIMS)
+}
+
+/// How many claims the cap leaves out.
+pub(crate) fn claims_left_out(known: &Assessment) -> usize {
+    all_claims(known).count().saturating_sub(MAX_CLAIMS)
+}
+
+fn all_claims(known: &Assessment) -> impl Iterator<Item = Recommendation> + '_ {
     known.scope.claims.iter().zip(&known.statuses).filter_map(|(claim, derived)| {
         let word = match derived.status {
             ClaimStatus::Contradicted => "contradicted",
