@@ -48,6 +48,7 @@ mod snapshot;
 mod status;
 mod told;
 mod trajectory;
+mod why;
 mod workspace;
 
 use crate::answer::Answer;
@@ -83,6 +84,7 @@ verbs! {
     show Show,
     court Court,
     diff Diff,
+    why Why,
     attempts Attempts,
     claims Claims,
     evidence Evidence,

@@ -71,6 +71,29 @@ pub fn root_tree(store: &Store, state: &Gid) -> Result<Gid> {
     Ok(state_view.root_tree())
 }
 
+/// What lies at `path` below a tree: a file, a link or a folder.
+///
+/// # Errors
+/// `Store`, `CorruptObject`.
+pub(crate) fn entry_at(store: &Store, tree: Gid, path: &str) -> Result<Option<Leaf>> {
+    if !gemel_object::is_canonical_path(path.as_bytes()) {
+        return Ok(None);
+    }
+    let mut found = (Mode::Directory, tree);
+    for segment in path.split('/') {
+        if found.0 != Mode::Directory {
+            return Ok(None);
+        }
+        let envelope = store.read(&found.1)?;
+        let tree = Tree::decode(&envelope, &Limits::DEFAULT).map_err(|error| corrupt(&found.1, &error))?;
+        match tree.get(segment) {
+            Some(entry) => found = (entry.mode, entry.target),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(found))
+}
+
 /// The body of a blob. For content of any size there is [`Store::stream_blob`].
 ///
 /// # Errors

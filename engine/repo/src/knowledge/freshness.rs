@@ -1,11 +1,10 @@
 //! Whether evidence still speaks about a state (object model, section 15.2). Evidence is never declared invalid.
 
 use crate::Result;
-use crate::content::root_tree;
+use crate::content::{entry_at, root_tree};
 use crate::history::graph::{ChangeSet, Lines, Reach};
-use crate::history::nodes;
 use crate::knowledge::world::World;
-use gemel_object::{Family, Gid, Limits, Mode, Tree};
+use gemel_object::{Family, Gid};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -319,17 +318,6 @@ fn has_path(world: &World<'_>, state: &Gid, path: &str) -> Result<bool> {
     if !gemel_object::is_canonical_path(path.as_bytes()) {
         return Ok(false);
     }
-    let mut tree = root_tree(world.store(), state)?;
-    let mut segments = path.split('/').peekable();
-    while let Some(segment) = segments.next() {
-        let entry = nodes::read(world.store(), &tree, |object| {
-            Ok(Tree::decode(object.envelope(), &Limits::DEFAULT)?.get(segment).map(|e| (e.mode, e.target)))
-        })?;
-        match entry {
-            Some((Mode::Directory, target)) => tree = target,
-            Some(_) => return Ok(segments.peek().is_none()),
-            None => return Ok(false),
-        }
-    }
-    Ok(true)
+    let tree = root_tree(world.store(), state)?;
+    Ok(entry_at(world.store(), tree, path)?.is_some())
 }

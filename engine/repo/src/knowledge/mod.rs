@@ -9,6 +9,7 @@ mod disclosure;
 mod doubts;
 mod freshness;
 pub(crate) mod handoff;
+mod head;
 mod ledger;
 mod lists;
 mod log_about;
@@ -25,6 +26,8 @@ mod steps;
 mod subject;
 mod trajectory;
 pub(crate) mod world;
+mod why;
+mod world;
 
 pub use claims::ClaimStatus;
 pub use context_diff::{ContextDiffFacts, SeenFacts, context_diff};
@@ -50,3 +53,4 @@ pub use trajectory::{
     HandoffFacts, StepFacts, TrajectoryFacts, TrajectoryListFacts, TrajectoryListOptions, TrajectoryRow,
     trajectory, trajectory_list,
 };
+pub use why::{DecisionFacts, IdentityFacts, WhyEvidence, WhyFacts, WhyNode, why};

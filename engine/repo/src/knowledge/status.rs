@@ -326,7 +326,8 @@ fn count(statuses: &[Arc<Derived>], superseded: u64) -> ClaimCounts {
     counts
 }
 
-fn claim_row((claim, derived): (&ScopedClaim, &Arc<Derived>)) -> ClaimRow {
+/// The row of a claim.
+pub(crate) fn claim_row((claim, derived): (&ScopedClaim, &Arc<Derived>)) -> ClaimRow {
     ClaimRow {
         id: claim.node.id,
         predicate: claim.node.predicate.clone(),
@@ -347,13 +348,17 @@ fn residual_rows(scope: &Scope) -> Vec<ResidualRow> {
     nodes.sort_by_key(|node| {
         (!is_unsettled(node.disposition), severity_rank(node.severity), node.first_observed_ms, node.id)
     });
-    let row = |node: &&Arc<ResidualNode>| ResidualRow {
+    nodes.into_iter().map(residual_row).collect()
+}
+
+/// The row of a residual.
+pub(crate) fn residual_row(node: &Arc<ResidualNode>) -> ResidualRow {
+    ResidualRow {
         id: node.id,
         summary: node.summary.clone(),
         severity: node.severity.as_str().to_owned(),
         disposition: node.disposition.as_str().to_owned(),
-    };
-    nodes.iter().map(row).collect()
+    }
 }
 
 /// Closed trajectories with the intent.

@@ -34,6 +34,8 @@ pub(crate) struct World<'s> {
     pub(crate) refs: Refs,
     pub(super) ledger: Option<Ledger>,
     pub(super) known: Option<Arc<ChangeSet>>,
+    /// What leads to head.
+    pub(super) leading: Option<Arc<ChangeSet>>,
     pub(super) versions: Option<Arc<HashMap<Gid, usize>>>,
     pub(super) trajectories: Option<Arc<Vec<NamedTrajectory>>>,
     pub(super) named: Option<Arc<HashSet<Gid>>>,
@@ -93,6 +95,7 @@ impl<'s> World<'s> {
             refs,
             ledger: None,
             known: None,
+            leading: None,
             versions: None,
             trajectories: None,
             named: None,

@@ -11,7 +11,7 @@ const MAX_HISTOGRAM_LINES: usize = 40_000;
 
 /// The hunks that turn `old` into `new`, with `context` lines around changes.
 pub(super) fn hunks(old: &[u8], new: &[u8], context: u32) -> Vec<Hunk> {
-    let changes = changes(old, new);
+    let changes = changes(old, new, Algorithm::Histogram);
     let sides = Sides { old: line_starts(old), new: line_starts(new), context };
     let far = |a: &Change, b: &Change| b.before.start - a.before.end > context.saturating_mul(2);
     changes.chunk_by(|a, b| !far(a, b)).map(|group| sides.hunk(group)).collect()
@@ -20,14 +20,15 @@ pub(super) fn hunks(old: &[u8], new: &[u8], context: u32) -> Vec<Hunk> {
 /// Lines only on one of the sides.
 pub(super) fn count(old: &[u8], new: &[u8]) -> LineStat {
     let mut stat = LineStat::default();
-    for change in changes(old, new) {
+    for change in changes(old, new, Algorithm::Histogram) {
         stat.removed += change.before.len() as u64;
         stat.added += change.after.len() as u64;
     }
     stat
 }
 
-fn changes(old: &[u8], new: &[u8]) -> Vec<Change> {
+/// What turns `old` into `new`.
+pub(super) fn changes(old: &[u8], new: &[u8], algorithm: Algorithm) -> Vec<Change> {
     let input = InternedInput::new(old, new);
     let (before, after) = (input.before.as_slice(), input.after.as_slice());
     let front = before.iter().zip(after).take_while(|(a, b)| a == b).count();
@@ -45,7 +46,7 @@ fn changes(old: &[u8], new: &[u8]) -> Vec<Change> {
         }
         return changes;
     }
-    let mut diff = Diff::compute(Algorithm::Histogram, &input);
+    let mut diff = Diff::compute(algorithm, &input);
     diff.postprocess_lines(&input);
     diff.hunks().map(|hunk| Change { before: hunk.before, after: hunk.after }).collect()
 }

@@ -3,8 +3,10 @@
 mod bounded;
 mod lines;
 mod patch;
+mod trace;
 
 pub use patch::{quoted, write_patch};
+pub(crate) use trace::{lines, traced};
 
 use gemel_object::Mode;
 

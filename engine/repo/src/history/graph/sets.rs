@@ -172,6 +172,24 @@ impl Graph<'_> {
         Ok((evidence, residuals))
     }
 
+    /// The nearest change on the way from `start` along first parents that is one of `wanted`; `start` counts.
+    ///
+    /// # Errors
+    /// `Store`, `CorruptObject`.
+    pub(crate) fn along_first_parents(&mut self, start: &Gid, wanted: &ChangeSet) -> Result<Option<Gid>> {
+        self.ensure_file();
+        let mut seen = NumSet::default();
+        let mut next = self.intern(start);
+        while next != NONE && seen.insert(next) {
+            if wanted.nums.contains(next) {
+                return Ok(self.id(next));
+            }
+            let Some(record) = self.change_record(next)? else { break };
+            next = self.list(record.list, 0, record.parents).next().unwrap_or(NONE);
+        }
+        Ok(None)
+    }
+
     /// Whether a change belongs to a set.
     pub(crate) fn holds(&self, set: &ChangeSet, id: &Gid) -> bool {
         self.find(id).is_some_and(|num| set.nums.contains(num))
