@@ -6,9 +6,11 @@ use crate::color::Style;
 use crate::error::CliError;
 use crate::json::{Json, Obj};
 use crate::render::{Printer, Table, counted};
+use gemel_object::Gid;
 use gemel_repo::Repo;
 use gemel_repo::content::diff::{Version, count, write_patch};
 use gemel_repo::history::{self, DiffEntry, DiffFacts, DiffKind, DiffOptions, DiffSide, Side};
+use gemel_repo::knowledge::{self, Dimensions, DimensionsFacts, GainedRow};
 use serde_json::{Map, Value};
 
 /// Compare two states, or a state with the files
@@ -33,48 +35,47 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     workspace: Option<String>,
     #[command(flatten)]
-    dimensions: Dimensions,
+    wanted: Wanted,
 }
 
-/// The dimensions beside text: refused until they are built, and hidden until then.
+/// The dimensions beside text.
 #[derive(Debug, clap::Args)]
-struct Dimensions {
+struct Wanted {
     /// Compare semantic entities
-    #[arg(long, hide = true)]
+    #[arg(long)]
     semantic: bool,
     /// Compare claims
-    #[arg(long, hide = true)]
+    #[arg(long)]
     claims: bool,
     /// Compare observed behavior
-    #[arg(long, hide = true)]
+    #[arg(long)]
     behavior: bool,
     /// Compare evidence
-    #[arg(long, hide = true)]
+    #[arg(long)]
     evidence: bool,
     /// Compare residuals
-    #[arg(long, hide = true)]
+    #[arg(long)]
     residuals: bool,
     /// Compare dependencies
-    #[arg(long, hide = true)]
+    #[arg(long)]
     dependencies: bool,
     /// Compare in every dimension
-    #[arg(long, hide = true)]
+    #[arg(long)]
     all: bool,
 }
 
-impl Dimensions {
-    /// The first dimension asked for.
-    fn wanted(&self) -> Option<&'static str> {
-        let flags = [
-            (self.semantic, "semantic"),
-            (self.claims, "claims"),
-            (self.behavior, "behavior"),
-            (self.evidence, "evidence"),
-            (self.residuals, "residuals"),
-            (self.dependencies, "dependencies"),
-            (self.all, "all"),
-        ];
-        flags.into_iter().find_map(|(given, name)| given.then_some(name))
+impl Wanted {
+    /// What was asked for, if anything.
+    fn dimensions(&self) -> Option<Dimensions> {
+        let wanted = Dimensions {
+            semantic: self.all || self.semantic,
+            behavior: self.all || self.behavior,
+            claims: self.all || self.claims,
+            evidence: self.all || self.evidence,
+            residuals: self.all || self.residuals,
+            dependencies: self.all || self.dependencies,
+        };
+        (wanted != Dimensions::default()).then_some(wanted)
     }
 }
 
@@ -82,11 +83,22 @@ impl Dimensions {
 const DEFAULT_CONTEXT: u64 = 3;
 
 pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c>, CliError> {
-    if let Some(dimension) = args.dimensions.wanted() {
-        return Err(CliError::not_built(&format!("`gemel diff --{dimension}`")));
-    }
     let repo = context.repo()?;
-    let options = DiffOptions { a: args.a.clone(), b: args.b.clone(), workspace: args.workspace.clone() };
+    let mut options = DiffOptions { a: args.a.clone(), b: args.b.clone(), workspace: args.workspace.clone() };
+    let wanted = args.wanted.dimensions();
+    let found = match wanted {
+        Some(wanted) => Some(context.knowing(|session| {
+            let (a, b) = (args.a.as_deref(), args.b.as_deref());
+            let found = knowledge::dimensions(session, a, b, args.workspace.as_deref(), wanted)?;
+            if args.a.is_none()
+                && let Some((Some(input), result)) = knowledge::head_step(session)?
+            {
+                (options.a, options.b) = (Some(input.to_string()), Some(result.to_string()));
+            }
+            Ok(found)
+        })?),
+        None => None,
+    };
     let facts = history::diff(repo, &options, &*context.progress())?;
     let (omitted, uncertainty) = (facts.omitted.clone(), facts.uncertainty.clone());
     let look = match (args.name_only, args.stat) {
@@ -94,8 +106,12 @@ pub(crate) fn run<'c>(context: &'c Context<'_>, args: &Args) -> Result<Answer<'c
         (_, true) => Look::Counts,
         _ => Look::Lines(u32::try_from(args.context.unwrap_or(DEFAULT_CONTEXT)).unwrap_or(u32::MAX)),
     };
-    let view = Compared { repo, facts, look };
-    Ok(Answer::of(view).long().omitting(&omitted).doubting(&uncertainty))
+    let (more, doubts) =
+        found.as_ref().map(|found| (found.omitted.clone(), found.uncertainty.clone())).unwrap_or_default();
+    let view =
+        Compared { repo, facts, look, wanted: wanted.unwrap_or_default(), found: found.unwrap_or_default() };
+    let answer = Answer::of(view).long().omitting(&omitted).omitting(&more);
+    Ok(answer.doubting(&uncertainty).doubting(&doubts))
 }
 
 enum Look {
@@ -108,6 +124,8 @@ struct Compared<'c> {
     repo: &'c Repo,
     facts: DiffFacts,
     look: Look,
+    wanted: Dimensions,
+    found: DimensionsFacts,
 }
 
 impl View for Compared<'_> {
@@ -125,11 +143,11 @@ impl View for Compared<'_> {
             .put("added", &paths(|kind| matches!(kind, DiffKind::Added)))
             .put("deleted", &paths(|kind| matches!(kind, DiffKind::Deleted)))
             .put("renamed", &renamed.collect::<Vec<Value>>());
-        Obj::new()
+        let answer = Obj::new()
             .opt("state_a", state(&self.facts.a))
             .opt("state_b", state(&self.facts.b))
-            .put("textual", &Obj::new().put("files", &files))
-            .map()
+            .put("textual", &Obj::new().put("files", &files));
+        self.dimensions_json(answer).map()
     }
 
     fn human(&self, out: &mut Printer<'_>) {
@@ -142,10 +160,11 @@ impl View for Compared<'_> {
                 }
             }
         }
+        self.dimensions(out);
     }
 }
 
-fn state(side: &Side) -> Option<&gemel_object::Gid> {
+fn state(side: &Side) -> Option<&Gid> {
     match side {
         Side::State { id, .. } => Some(id),
         Side::Worktree { .. } | Side::Empty => None,
@@ -153,6 +172,66 @@ fn state(side: &Side) -> Option<&gemel_object::Gid> {
 }
 
 impl Compared<'_> {
+    /// Adds the dimensions asked for; without an index those of entities are empty, and said to be so.
+    fn dimensions_json(&self, mut answer: Obj) -> Obj {
+        let none: [Gid; 0] = [];
+        let none = none.as_slice();
+        let (wanted, found) = (&self.wanted, &self.found);
+        if wanted.semantic {
+            let lists = ["added", "removed", "modified", "moved"];
+            let empty = lists.into_iter().fold(Obj::new(), |empty, list| empty.put(list, none));
+            answer = answer.put("semantic", &empty.put("unchanged", &0));
+        }
+        if wanted.behavior {
+            answer = answer.put("behavioral", none);
+        }
+        if wanted.dependencies {
+            answer = answer.put("dependencies", none);
+        }
+        if wanted.semantic || wanted.dependencies {
+            answer = answer.put("semantic_interactions", none);
+        }
+        if let Some(claims) = &found.claims {
+            let claims = Obj::new().put("added", &claims.added).put("invalidated", &claims.invalidated);
+            answer = answer.put("claims", &claims);
+        }
+        if let Some(evidence) = &found.evidence {
+            let gained = |row: &GainedRow| {
+                Obj::new().put("id", &row.id).put("kind", row.kind).opt("count", row.count.as_ref())
+            };
+            let evidence =
+                Obj::new().rows("gained", &evidence.gained, gained).put("invalidated", &evidence.invalidated);
+            answer = answer.put("evidence", &evidence);
+        }
+        if let Some(residuals) = &found.residuals {
+            let residuals =
+                Obj::new().put("introduced", &residuals.introduced).put("resolved", &residuals.resolved);
+            answer = answer.put("residuals", &residuals);
+        }
+        answer
+    }
+
+    fn dimensions(&self, out: &mut Printer<'_>) {
+        let found = &self.found;
+        let mut list = |what: &str, ids: &mut dyn Iterator<Item = &Gid>| {
+            for id in ids {
+                out.lit(what).lit(": ").lookup(id).end();
+            }
+        };
+        if let Some(claims) = &found.claims {
+            list("claim added", &mut claims.added.iter());
+            list("claim invalidated", &mut claims.invalidated.iter());
+        }
+        if let Some(evidence) = &found.evidence {
+            list("evidence gained", &mut evidence.gained.iter().map(|row| &row.id));
+            list("evidence invalidated", &mut evidence.invalidated.iter());
+        }
+        if let Some(residuals) = &found.residuals {
+            list("residual introduced", &mut residuals.introduced.iter());
+            list("residual resolved", &mut residuals.resolved.iter());
+        }
+    }
+
     fn lines(&self, context: u32, out: &mut Printer<'_>) {
         for entry in &self.facts.entries {
             if out.failed() {

@@ -13,6 +13,7 @@ mod claims;
 mod clone;
 mod completions;
 mod config;
+mod context;
 mod context_diff;
 mod context_manifest;
 mod court;
@@ -23,6 +24,7 @@ mod export_git;
 mod fetch;
 mod fsck;
 mod gc;
+mod impact;
 mod import_git;
 mod init;
 mod intent;
@@ -85,6 +87,8 @@ verbs! {
     court Court,
     diff Diff,
     why Why,
+    context Context,
+    impact Impact,
     attempts Attempts,
     claims Claims,
     evidence Evidence,

@@ -71,7 +71,10 @@ impl View for Explained {
             table.row([
                 (Style::Name, row.name.clone()),
                 (told::attempt_style(row.outcome), row.outcome.to_owned()),
-                (Style::Plain, first_line(row.termination_reason.as_deref().unwrap_or_default()).into_owned()),
+                (
+                    Style::Plain,
+                    first_line(row.termination_reason.as_deref().unwrap_or_default()).into_owned(),
+                ),
             ]);
         }
         table.print("tried before: ", out);

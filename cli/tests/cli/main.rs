@@ -26,3 +26,4 @@ mod standalone;
 mod telling;
 mod terminal;
 mod verbs;
+mod why;

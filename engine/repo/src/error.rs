@@ -21,6 +21,8 @@ pub enum Code {
     RepositoryCorrupt,
     /// Refused by policy: execution, disclosure, unrecorded work in the way, untrusted store.
     PolicyDenied,
+    /// More tokens than a bundle may have.
+    BudgetExceeded,
     /// Over a limit of size, length or count.
     LimitExceeded,
     /// The disk, a lock, a derived file.
@@ -36,6 +38,7 @@ impl Code {
             Code::PaginationInvalid => "PAGINATION_INVALID",
             Code::RepositoryCorrupt => "REPOSITORY_CORRUPT",
             Code::PolicyDenied => "POLICY_DENIED",
+            Code::BudgetExceeded => "BUDGET_EXCEEDED",
             Code::LimitExceeded => "LIMIT_EXCEEDED",
             Code::Internal => "INTERNAL",
         }
@@ -216,6 +219,14 @@ pub enum RepoError {
         /// What is wrong.
         detail: String,
     },
+    /// A bundle larger than any may be.
+    #[error("budget of {asked} tokens exceeds the limit of {limit}")]
+    Budget {
+        /// Tokens asked for.
+        asked: u64,
+        /// Tokens allowed.
+        limit: u64,
+    },
     /// A limit of a walk or a list.
     #[error("{what}: {found} exceeds the limit of {limit}")]
     Limit {
@@ -301,6 +312,7 @@ impl RepoError {
             | RepoError::CorruptObject { .. } => Code::RepositoryCorrupt,
             RepoError::Process { .. } => Code::Internal,
             RepoError::Cursor { .. } => Code::PaginationInvalid,
+            RepoError::Budget { .. } => Code::BudgetExceeded,
             RepoError::Limit { .. } => Code::LimitExceeded,
             RepoError::Content(error) => content_code(error),
             RepoError::Store(error) => store_code(error),

@@ -17,7 +17,7 @@ mod worktree;
 
 pub use capture::{Capture, CaptureRequest, CompareWith, Omission, OmissionReason, capture};
 pub use checkout::{CheckoutPlan, CheckoutReport, CheckoutRequest, plan_checkout};
-pub use delta::{Leaf, ObjectSource, PathDelta, Rename, delta_trees, pair_renames, read_blob, root_tree};
 pub(crate) use delta::entry_at;
+pub use delta::{Leaf, ObjectSource, PathDelta, Rename, delta_trees, pair_renames, read_blob, root_tree};
 pub use error::ContentError;
 pub use worktree::{WorktreeDelta, WorktreeRequest, delta_worktree, read_worktree, worktree_len};

@@ -298,11 +298,7 @@ fn touching(world: &mut World<'_>, subjects: Subjects<'_>) -> Result<Vec<Gid>> {
     let mut found = Vec::new();
     let ledger = world.ledger()?;
     if let Some(path) = subjects.text {
-        found.extend(ledger.about(path));
-        found.extend(ledger.below(path));
-        for (at, _) in path.match_indices('/') {
-            found.extend(path.get(..at).into_iter().flat_map(|above| ledger.about(above)));
-        }
+        found.extend(overlapping(ledger, path));
     }
     for reference in subjects.references {
         found.extend(world.operating(reference)?);
@@ -311,6 +307,16 @@ fn touching(world: &mut World<'_>, subjects: Subjects<'_>) -> Result<Vec<Gid>> {
     found.sort_unstable();
     found.dedup();
     Ok(found)
+}
+
+/// Objects about a path, or about something above or below it.
+pub(crate) fn overlapping(ledger: &Ledger, path: &str) -> Vec<Gid> {
+    let mut found = ledger.about(path);
+    found.extend(ledger.below(path));
+    for (at, _) in path.match_indices('/') {
+        found.extend(path.get(..at).into_iter().flat_map(|above| ledger.about(above)));
+    }
+    found
 }
 
 /// Whether a state has a file, link or directory at `path`.

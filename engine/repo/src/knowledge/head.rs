@@ -4,7 +4,7 @@ use crate::Result;
 use crate::history::graph::ChangeSet;
 use crate::knowledge::world::World;
 use gemel_object::{Family, Gid};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Which end of a history is looked for.
@@ -46,6 +46,24 @@ impl World<'_> {
             Some(state) => self.graph.root(&state),
             None => Ok(None),
         }
+    }
+
+    /// Known changes by the root tree of their results.
+    ///
+    /// # Errors
+    /// `Store`, `CorruptObject`.
+    pub(crate) fn ending(&mut self) -> Result<Arc<HashMap<Gid, Vec<Gid>>>> {
+        if let Some(ending) = &self.ending {
+            return Ok(ending.clone());
+        }
+        let known = self.known()?;
+        let mut ending: HashMap<Gid, Vec<Gid>> = HashMap::new();
+        for (change, _, result) in self.graph.roots_of(&known)? {
+            if let Some(root) = result {
+                ending.entry(root).or_default().push(change);
+            }
+        }
+        Ok(self.ending.insert(Arc::new(ending)).clone())
     }
 
     /// Changes with an operation on exactly `path`, or that moved something from or to it. They need not be known.

@@ -4,12 +4,15 @@ mod about;
 pub(crate) mod assess;
 mod chains;
 mod claims;
+mod context;
 mod context_diff;
+mod dimensions;
 mod disclosure;
 mod doubts;
 mod freshness;
 pub(crate) mod handoff;
 mod head;
+mod impact;
 mod ledger;
 mod lists;
 mod log_about;
@@ -30,8 +33,15 @@ mod why;
 mod world;
 
 pub use claims::ClaimStatus;
+pub use context::{
+    BudgetFacts, BundleObject, Class, ContextFacts, ContextOptions, Forms, bundle_digest, context,
+};
 pub use context_diff::{ContextDiffFacts, SeenFacts, context_diff};
+pub use dimensions::{
+    ClaimsDelta, Dimensions, DimensionsFacts, EvidenceDelta, GainedRow, ResidualsDelta, dimensions, head_step,
+};
 pub use disclosure::veil;
+pub use impact::{ImpactFacts, RefreshRow, impact};
 pub use lists::{
     AttemptEntry, AttemptsFacts, AttemptsOptions, CaseCounts, ClaimEntry, ClaimFacts, ClaimsFacts,
     ClaimsOptions, EvidenceEntry, EvidenceFacts, EvidenceListFacts, EvidenceListOptions, FreshnessFacts,

@@ -36,6 +36,8 @@ pub(crate) struct World<'s> {
     pub(super) known: Option<Arc<ChangeSet>>,
     /// What leads to head.
     pub(super) leading: Option<Arc<ChangeSet>>,
+    /// Known changes by the root trees of their results.
+    pub(super) ending: Option<Arc<HashMap<Gid, Vec<Gid>>>>,
     pub(super) versions: Option<Arc<HashMap<Gid, usize>>>,
     pub(super) trajectories: Option<Arc<Vec<NamedTrajectory>>>,
     pub(super) named: Option<Arc<HashSet<Gid>>>,
@@ -96,6 +98,7 @@ impl<'s> World<'s> {
             ledger: None,
             known: None,
             leading: None,
+            ending: None,
             versions: None,
             trajectories: None,
             named: None,

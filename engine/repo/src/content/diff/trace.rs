@@ -103,9 +103,8 @@ mod tests {
             (seed >> 16) % below
         };
         for _ in 0..3000 {
-            let mut text = |kinds: u32| -> Vec<String> {
-                (0..next(9)).map(|_| format!("{}\n", next(kinds))).collect()
-            };
+            let mut text =
+                |kinds: u32| -> Vec<String> { (0..next(9)).map(|_| format!("{}\n", next(kinds))).collect() };
             let old = text(6);
             let mut new = old.clone();
             for _ in 0..next(3) {

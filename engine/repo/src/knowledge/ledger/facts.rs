@@ -87,7 +87,7 @@ impl Fact {
             Family::Evidence => {
                 let evidence = Evidence::view(&object).map_err(corrupt)?;
                 fact.subjects.extend(evidence.subject().map(str::to_owned));
-                subject_refs.extend(evidence.subject_refs().iter());
+                subject_refs.extend(evidence.subject_refs().iter().chain(evidence.input_refs().iter()));
             }
             Family::Residual => {
                 let residual = Residual::view(&object).map_err(corrupt)?;

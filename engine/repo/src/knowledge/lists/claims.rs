@@ -151,7 +151,7 @@ fn parse_status(text: &str) -> Result<ClaimStatus> {
 }
 
 /// The rows of claims, and what is not known of them.
-fn describe(
+pub(crate) fn describe(
     world: &mut World<'_>,
     found: &[(ScopedClaim, Arc<Derived>)],
     uncertainty: &mut Vec<Uncertainty>,

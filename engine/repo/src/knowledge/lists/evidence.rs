@@ -290,7 +290,7 @@ fn recorded(node: &EvidenceNode, evidence: &Evidence<'_>) -> EvidenceEntry {
 }
 
 /// Newest refinements of the declared claims that link an evidence, as far as these still do. Ascending.
-fn linking(world: &mut World<'_>, evidence: &Gid) -> Result<Vec<Gid>> {
+pub(crate) fn linking(world: &mut World<'_>, evidence: &Gid) -> Result<Vec<Gid>> {
     let mut found = BTreeSet::new();
     for source in world.ledger()?.naming(evidence) {
         if source.family() == Family::Claim

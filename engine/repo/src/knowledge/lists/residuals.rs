@@ -182,7 +182,7 @@ fn by_severity(world: &mut World<'_>, ids: &[Gid]) -> Result<Vec<Gid>> {
 }
 
 /// The rows of residuals, and what is not known of them.
-fn describe(
+pub(crate) fn describe(
     world: &mut World<'_>,
     found: &[Arc<ResidualNode>],
     uncertainty: &mut Vec<Uncertainty>,

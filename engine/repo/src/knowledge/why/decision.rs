@@ -32,9 +32,8 @@ pub(super) fn newest(world: &mut World<'_>, changes: &[Gid]) -> Result<Option<De
         let read = nodes::read(world.store(), &id, |object| {
             let decision = Reconciliation::view(object)?;
             let mut about = decision.adopted_changes().iter().chain(decision.rejected_changes().iter());
-            let concerned =
-                about.any(|change| changes.contains(&change))
-                    || decision.resulting_change().is_some_and(|change| changes.contains(&change));
+            let concerned = about.any(|change| changes.contains(&change))
+                || decision.resulting_change().is_some_and(|change| changes.contains(&change));
             let facts = DecisionFacts {
                 id,
                 name,

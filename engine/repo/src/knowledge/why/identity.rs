@@ -34,7 +34,8 @@ pub(super) fn find(world: &mut World<'_>, subject: &Subject, touching: &[Gid]) -
         if entry_at(world.store(), root, &path)?.is_some() {
             return Ok(IdentityFacts { path: Some(path), lineage: "explicit", confidence: "high" });
         }
-        let leaving = if subject.texts.contains(&path) { touching.to_vec() } else { world.touching_path(&path)? };
+        let leaving =
+            if subject.texts.contains(&path) { touching.to_vec() } else { world.touching_path(&path)? };
         let Some(last) = world.last_touching(&leaving)? else { break };
         match renamed(world, &last, &path)? {
             Some(to) => path = to,
@@ -45,7 +46,7 @@ pub(super) fn find(world: &mut World<'_>, subject: &Subject, touching: &[Gid]) -
 }
 
 /// The path a subject is, or the one that the object it names is about.
-fn path_of(world: &mut World<'_>, subject: &Subject) -> Result<Option<String>> {
+pub(crate) fn path_of(world: &mut World<'_>, subject: &Subject) -> Result<Option<String>> {
     let Some(id) = subject.id else { return Ok(subject.texts.first().cloned()) };
     Ok(match id.family() {
         Family::Claim => world.claim(&id)?.and_then(|node| node.subject.clone()),

@@ -7,6 +7,7 @@ mod node;
 mod origin;
 
 pub use identity::IdentityFacts;
+pub(crate) use identity::path_of;
 pub use node::{DecisionFacts, WhyEvidence, WhyNode};
 
 use crate::Result;
@@ -102,7 +103,8 @@ fn line_origin(
     Ok(match origin::find(world, path, line)? {
         Origin::Change(change) => (Some(change), Vec::new()),
         Origin::Before(change) => {
-            let reason = format!("line {line} of {path:?} was there before the first change that touches it here");
+            let reason =
+                format!("line {line} of {path:?} was there before the first change that touches it here");
             (change, vec![doubt("lineage", change, reason)])
         }
         Origin::NoFile => {

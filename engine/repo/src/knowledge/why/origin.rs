@@ -16,6 +16,9 @@ use gemel_object::{Gid, Mode};
 use gemel_store::RefValue;
 use std::collections::HashSet;
 
+/// Changes looked at for a former path of a file that a merge brings together.
+const MAX_MOVERS: usize = 64;
+
 /// What was found of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
@@ -169,9 +172,20 @@ impl Walk {
         if let Some(blob) = file_of(world, state, path)? {
             return Ok(Some(Source { parent, path: path.clone(), blob }));
         }
-        let Some(from) = moved_from(world, change, path)? else { return Ok(None) };
-        let blob = file_of(world, state, &from)?;
-        Ok(blob.map(|blob| Source { parent, path: from, blob }))
+        // A merge tells what differs from its first parent; another one may have the file under the path it had before
+        // it was moved on the way to the first.
+        let mut movers = vec![*change];
+        if world.change(change)?.is_some_and(|node| node.parents.len() > 1) {
+            movers.extend(world.touching_path(path)?.into_iter().take(MAX_MOVERS));
+        }
+        for mover in movers {
+            if let Some(from) = moved_from(world, &mover, path)?
+                && let Some(blob) = file_of(world, state, &from)?
+            {
+                return Ok(Some(Source { parent, path: from, blob }));
+            }
+        }
+        Ok(None)
     }
 
     /// The line in another version of the file, with that version's bytes.
@@ -180,7 +194,13 @@ impl Walk {
         Ok(traced(&before, &self.text, self.place.line).map(|line| (line, before)))
     }
 
-    fn go(&mut self, world: &mut World<'_>, source: Source, line: usize, text: Option<Vec<u8>>) -> Result<Step> {
+    fn go(
+        &mut self,
+        world: &mut World<'_>,
+        source: Source,
+        line: usize,
+        text: Option<Vec<u8>>,
+    ) -> Result<Step> {
         let moved = source.path != self.place.path;
         self.place = Place { path: source.path, blob: source.blob, line };
         if let Some(text) = text {
@@ -209,9 +229,8 @@ fn meetings(world: &World<'_>) -> Result<Vec<Gid>> {
     let mut found = Vec::new();
     for (_, value) in world.refs.scan("refs/reconciliations/")? {
         let Ok(RefValue::Id(id)) = value else { continue };
-        let result = nodes::read(world.store(), &id, |object| {
-            Ok(Reconciliation::view(object)?.resulting_change())
-        });
+        let result =
+            nodes::read(world.store(), &id, |object| Ok(Reconciliation::view(object)?.resulting_change()));
         found.extend(stored(result)?.flatten());
     }
     Ok(found)
@@ -232,9 +251,10 @@ fn file_at(world: &World<'_>, root: Option<Gid>, path: &str) -> Result<Option<Gi
 
 /// The path that a change moved to `path`.
 fn moved_from(world: &World<'_>, change: &Gid, path: &str) -> Result<Option<String>> {
-    let operations: Vec<Gid> =
-        nodes::read(world.store(), change, |object| Ok(Change::view(object)?.operations().iter().collect()))?;
-    for id in operations {
+    let operations: Option<Vec<Gid>> = stored(nodes::read(world.store(), change, |object| {
+        Ok(Change::view(object)?.operations().iter().collect())
+    }))?;
+    for id in operations.into_iter().flatten() {
         let source = stored(nodes::read(world.store(), &id, |object| {
             let operation = Operation::view(object)?;
             let moved = operation.to() == Some(path);
