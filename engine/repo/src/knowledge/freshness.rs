@@ -3,6 +3,7 @@
 use crate::Result;
 use crate::content::{entry_at, root_tree};
 use crate::history::graph::{ChangeSet, Lines, Reach};
+use crate::knowledge::ledger::Ledger;
 use crate::knowledge::world::World;
 use gemel_object::{Family, Gid};
 use std::collections::HashMap;
