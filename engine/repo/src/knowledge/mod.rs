@@ -28,9 +28,8 @@ mod status;
 mod steps;
 mod subject;
 mod trajectory;
-pub(crate) mod world;
 mod why;
-mod world;
+pub(crate) mod world;
 
 pub use claims::ClaimStatus;
 pub use context::{
