@@ -249,6 +249,15 @@ impl World<'_> {
     /// # Errors
     /// `Store`, `CorruptObject`.
     pub(crate) fn newest_residual(&mut self, id: &Gid) -> Result<Gid> {
+        if let Some(known) = self.newest.get(id) {
+            return Ok(*known);
+        }
+        let newest = self.find_newest_residual(id)?;
+        self.newest.insert(*id, newest);
+        Ok(newest)
+    }
+
+    fn find_newest_residual(&mut self, id: &Gid) -> Result<Gid> {
         let first = self.residual_versions(id)?.last().map_or(*id, |first| first.id);
         let (mut open, mut seen, mut last) = (vec![first], HashSet::from([first]), Vec::new());
         while let Some(version) = open.pop() {

@@ -8,6 +8,7 @@ use crate::knowledge::assess::Assessment;
 use crate::knowledge::claims::Derived;
 use crate::knowledge::freshness::Judge;
 use crate::knowledge::ledger::Ledger;
+use crate::knowledge::lists::AttemptEntry;
 use crate::knowledge::scope::ScopeKind;
 use gemel_object::families::Environment;
 use gemel_object::{Family, Gid};
@@ -44,6 +45,10 @@ pub(crate) struct World<'s> {
     pub(super) declared: HashMap<Gid, bool>,
     pub(super) order: Option<Arc<Lines>>,
     pub(super) judge: Option<Judge>,
+    /// Trajectories as attempts.
+    pub(super) attempts: HashMap<Gid, Arc<AttemptEntry>>,
+    /// Newest versions of residuals.
+    pub(super) newest: HashMap<Gid, Gid>,
     /// Everything declared of a family, in the order of its list.
     pub(super) lists: HashMap<Family, Arc<Vec<Gid>>>,
     /// Statuses of claims against the head state.
@@ -105,6 +110,8 @@ impl<'s> World<'s> {
             declared: HashMap::new(),
             order: None,
             judge: None,
+            attempts: HashMap::new(),
+            newest: HashMap::new(),
             lists: HashMap::new(),
             derived: HashMap::new(),
             assessed: HashMap::new(),

@@ -12,6 +12,7 @@ use gemel_object::families::Trajectory;
 use gemel_object::{Family, Gid};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
 
 /// What `attempts` is told.
 #[derive(Clone, Debug, Default)]
@@ -159,6 +160,19 @@ impl World<'_> {
     /// # Errors
     /// `Store`, `CorruptObject`.
     pub(crate) fn attempt(&mut self, id: &Gid, touched_subject: bool) -> Result<Option<AttemptEntry>> {
+        let entry = match self.attempts.get(id) {
+            Some(known) => Arc::clone(known),
+            None => {
+                let Some(entry) = self.attempt_of(id)? else { return Ok(None) };
+                let entry = Arc::new(entry);
+                self.attempts.insert(*id, Arc::clone(&entry));
+                entry
+            }
+        };
+        Ok(Some(AttemptEntry { touched_subject, ..(*entry).clone() }))
+    }
+
+    fn attempt_of(&mut self, id: &Gid) -> Result<Option<AttemptEntry>> {
         let Some(head) = self.graph.trajectory_head(id)? else { return Ok(None) };
         let (termination_reason, handoff) = nodes::read(self.store(), id, |object| {
             let version = Trajectory::view(object)?;
@@ -179,7 +193,7 @@ impl World<'_> {
             evidence: evidence.into_iter().collect::<BTreeSet<_>>().into_iter().collect(),
             residuals: self.newest_residual_ids(&residuals)?,
             handoff,
-            touched_subject,
+            touched_subject: false,
             changes: u64::try_from(changes.len()).unwrap_or(u64::MAX),
         }))
     }

@@ -99,6 +99,10 @@ pub fn claims(session: &mut Session<'_>, options: &ClaimsOptions) -> Result<Clai
         let Some(claim) = world.newest_claim(id)?.filter(|claim| shows_replaced || !claim.replaced) else {
             return Ok(None);
         };
+        // Whether it is replaced is known before anything is derived.
+        if status.is_some_and(|wanted| (wanted == ClaimStatus::Superseded) != claim.replaced) {
+            return Ok(None);
+        }
         let derived = world.derived(&claim)?;
         Ok(status.is_none_or(|wanted| derived.status == wanted).then_some((claim, derived)))
     })?;
