@@ -208,6 +208,7 @@ fn attempts_and_the_trajectory_behind_them() {
     assert_eq!((&row["name"], &row["outcome"]), (&json!("T1"), &json!("incomplete")));
     assert_eq!((&row["touched_subject"], &row["changes"]), (&json!(true), &json!(3)));
     assert_eq!((rows(row, "evidence").len(), rows(row, "residuals").len()), (2, 2));
+    assert_eq!(row["handoff"], "incomplete: 3 change(s), 2 open residual(s), 2 open claim(s)");
     let shown = sandbox.result(&["trajectory", "T1"]);
     let summaries: Vec<_> = rows(&shown, "sequence").iter().map(|step| step["summary"].clone()).collect();
     assert_eq!(summaries, [json!("1"), json!("2"), json!("3")]);

@@ -47,15 +47,9 @@ pub(crate) fn derive(
 ) -> Result<Derived> {
     let known = assess(world, ScopeKind::Of(*newest))?;
     let open_residuals: Vec<Gid> = unsettled(&known).collect();
-    let open_claims = open_claims(&known).count();
     let mut changes = ChangeSet::default();
     world.graph.include_sequence(&mut changes, newest)?;
-    let outcome = outcome.map_or("incomplete", |outcome| outcome.as_str());
-    let counts = format!(
-        "{outcome}: {} change(s), {} open residual(s), {open_claims} open claim(s)",
-        changes.len(),
-        open_residuals.len()
-    );
+    let counts = counts(&known, changes.len(), outcome);
     let mut next_steps: Vec<String> =
         steps::of_scope(&known).into_iter().map(|step| step.rationale).collect();
     next_steps.sort_unstable();
@@ -76,6 +70,13 @@ pub(crate) fn derive(
         derived: true,
     };
     Ok(Derived { handoff, omitted, uncertainty: known.uncertainty.clone() })
+}
+
+/// Outcome and counts of a trajectory, in a line.
+pub(crate) fn counts(known: &Assessment, changes: usize, outcome: Option<TrajectoryOutcome>) -> String {
+    let outcome = outcome.map_or("incomplete", |outcome| outcome.as_str());
+    let (residuals, claims) = (unsettled(known).count(), open_claims(known).count());
+    format!("{outcome}: {changes} change(s), {residuals} open residual(s), {claims} open claim(s)")
 }
 
 /// The unsettled residuals of a scope, ascending.

@@ -6,12 +6,13 @@ use crate::history::view::omitted_list;
 use crate::history::workspace::pending_workspaces;
 use crate::knowledge::assess::{Assessment, assess};
 use crate::knowledge::claims::is_unsettled;
+use crate::knowledge::handoff::has_failed;
 use crate::knowledge::scope::ScopeKind;
 use crate::knowledge::session::Session;
 use crate::knowledge::steps::{self, MAX_RESIDUALS, Recommendation};
 use crate::knowledge::world::World;
 use crate::names::Namer;
-use gemel_object::{Gid, TrajectoryOutcome};
+use gemel_object::Gid;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -119,14 +120,6 @@ fn failed_attempts(
         omitted.push(omitted_list("trajectory", "limit", cut));
     }
     Ok(found.into_iter().take(MAX_ATTEMPTS).map(|(_, _, step)| step).collect())
-}
-
-fn has_failed(outcome: TrajectoryOutcome) -> bool {
-    use TrajectoryOutcome::{Abandoned, Completed, Inconclusive, Interrupted, Rejected, Superseded};
-    match outcome {
-        Abandoned | Inconclusive | Interrupted | Rejected => true,
-        Completed | Superseded => false,
-    }
 }
 
 /// Open trajectories of one intent from one base: two ways at once to the same end.

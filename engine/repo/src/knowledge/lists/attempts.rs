@@ -5,6 +5,9 @@ use crate::Result;
 use crate::facts::{Page, Uncertainty};
 use crate::history::graph::ChangeSet;
 use crate::history::nodes;
+use crate::knowledge::assess::assess;
+use crate::knowledge::handoff;
+use crate::knowledge::scope::ScopeKind;
 use crate::knowledge::session::Session;
 use crate::knowledge::subject::Subject;
 use crate::knowledge::world::World;
@@ -40,7 +43,7 @@ pub struct AttemptEntry {
     pub evidence: Vec<Gid>,
     /// Residuals it lists, newest versions, ascending.
     pub residuals: Vec<Gid>,
-    /// The summary of its handoff.
+    /// The summary of its handoff; derived where none is recorded.
     pub handoff: Option<String>,
     /// Whether one of its changes touches the subject; else it shares an intent with one that does.
     pub touched_subject: bool,
@@ -181,6 +184,13 @@ impl World<'_> {
         })?;
         let mut changes = ChangeSet::default();
         self.graph.include_sequence(&mut changes, id)?;
+        let handoff = match handoff {
+            Some(recorded) => Some(recorded),
+            None => {
+                let known = assess(self, ScopeKind::Of(*id))?;
+                Some(handoff::counts(&known, changes.len(), head.outcome))
+            }
+        };
         let (evidence, residuals) = self.graph.listed_besides(id)?;
         let named =
             self.versions()?.get(id).and_then(|place| self.trajectories.as_ref()?.get(*place).cloned());
