@@ -43,7 +43,7 @@ pub struct AttemptEntry {
     pub evidence: Vec<Gid>,
     /// Residuals it lists, newest versions, ascending.
     pub residuals: Vec<Gid>,
-    /// The summary of its handoff; derived where none is recorded.
+    /// The summary of its handoff; derived while it is open.
     pub handoff: Option<String>,
     /// Whether one of its changes touches the subject; else it shares an intent with one that does.
     pub touched_subject: bool,
@@ -186,6 +186,8 @@ impl World<'_> {
         self.graph.include_sequence(&mut changes, id)?;
         let handoff = match handoff {
             Some(recorded) => Some(recorded),
+            // One that was closed without a handoff left none; the next worker on an open one needs it now.
+            None if head.outcome.is_some() => None,
             None => {
                 let known = assess(self, ScopeKind::Of(*id))?;
                 Some(handoff::counts(&known, changes.len(), head.outcome))
