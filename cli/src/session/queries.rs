@@ -218,7 +218,7 @@ pub(crate) static QUERIES: &[Query] = queries! {
     ["residual" "add"] (summary) (severity classification claim origin path change producer);
 
     "residual resolve" Records Arrays
-    "Record what became of a residual: resolved, acknowledged, rejected and so on, with a reason."
+    "Record what became of a residual: acknowledged, resolved, superseded, irrelevant, or open again, with a reason."
     ["residual" "resolve"] (id disposition) (reason evidence producer);
 
     "evidence ingest" Records Arrays
