@@ -264,3 +264,85 @@ fn a_session_tells_refs_and_what_they_reach() {
     assert_eq!(codes, ["query_failed", "invalid_request", "invalid_request", "query_failed", "query_failed"]);
     assert_eq!(answers.iter().filter_map(|a| a["id"].as_u64()).collect::<Vec<_>>(), [1, 2, 3, 4, 0, 5, 6]);
 }
+
+/// Numbers that only look random.
+struct Dice(u32);
+
+impl Dice {
+    fn roll(&mut self, below: usize) -> usize {
+        self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (self.0 >> 16) as usize % below.max(1)
+    }
+
+    /// Adds, takes away or replaces a few lines of one of the tracked files.
+    fn edit(&mut self, dir: &Path, count: &mut u32) {
+        let files: Vec<String> = git(dir, &["ls-files"]).lines().map(str::to_owned).collect();
+        let path = &files[self.roll(files.len())];
+        let text = std::fs::read_to_string(dir.join(path)).expect("a file");
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        for _ in 0..=self.roll(3) {
+            *count += 1;
+            // Some lines occur again and again.
+            let new = if self.roll(5) == 0 { "}".to_owned() } else { format!("line {count}") };
+            let at = self.roll(lines.len() + 1);
+            match self.roll(4) {
+                0 if at < lines.len() && lines.len() > 4 => drop(lines.remove(at)),
+                1 if at < lines.len() => lines[at] = new,
+                _ => lines.insert(at, new),
+            }
+        }
+        write(dir, path, &(lines.join("\n") + "\n"));
+        git(dir, &["commit", "-q", "-a", "--allow-empty", "-m", &format!("edit {count}")]);
+    }
+}
+
+/// A history of edits, moves and merges: the change that `why` names for a line is the commit that blame names.
+#[test]
+fn line_origins_as_git_blame_tells_them() {
+    let sandbox = Sandbox::empty();
+    let dir = sandbox.root();
+    git(&dir, &["init", "-q", "-b", "main"]);
+    for name in ["a.txt", "d/b.txt"] {
+        let text: String = (0..12).map(|n| format!("{name} {n}\n")).collect();
+        write(&dir, name, &text);
+    }
+    git(&dir, &["add", "."]);
+    git(&dir, &["commit", "-q", "-m", "Begin"]);
+    let (mut dice, mut count) = (Dice(5), 0);
+    for round in 0..24 {
+        match dice.roll(8) {
+            0 => {
+                let files = git(&dir, &["ls-files"]);
+                let path = files.lines().nth(dice.roll(2)).expect("a file").to_owned();
+                git(&dir, &["mv", &path, &format!("moved-{round}.txt")]);
+                git(&dir, &["commit", "-q", "-m", &format!("move {round}")]);
+            }
+            1 | 2 => {
+                git(&dir, &["checkout", "-q", "-b", &format!("side-{round}"), "HEAD~1"]);
+                dice.edit(&dir, &mut count);
+                git(&dir, &["checkout", "-q", "main"]);
+                let side = format!("side-{round}");
+                let message = format!("merge {round}");
+                git(&dir, &["merge", "-q", "--no-ff", "-X", "ours", "-m", &message, &side]);
+            }
+            _ => dice.edit(&dir, &mut count),
+        }
+        if round == 0 {
+            dice.edit(&dir, &mut count);
+        }
+    }
+    sandbox.ok(&["init"]);
+    sandbox.ok(&["import-git"]);
+    let mut compared = 0;
+    for path in git(&dir, &["ls-files"]).lines() {
+        let blame = git(&dir, &["blame", "--porcelain", "HEAD", "--", path]);
+        let commits = blame.lines().filter_map(|line| line.split_once(' ').map(|(word, _)| word));
+        for (at, commit) in commits.filter(|word| word.len() == 40).enumerate().step_by(2) {
+            let expected = sandbox.result(&["show", &format!("git:{commit}")])["id"].clone();
+            let answer = sandbox.result(&["why", &format!("{path}:{}", at + 1)]);
+            assert_eq!(answer["introduced_by"]["change"]["id"], expected, "{path}:{}", at + 1);
+            compared += 1;
+        }
+    }
+    assert!(compared > 10, "{compared}");
+}

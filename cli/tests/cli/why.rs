@@ -155,3 +155,49 @@ fn budgets_includes_and_whole_objects() {
     }
     assert_eq!(sandbox.refused(&["context", "a.txt", "--for-intent", "I9"])["code"], "NOT_FOUND");
 }
+
+#[test]
+fn what_a_change_may_affect() {
+    let sandbox = Sandbox::with_changes();
+    sandbox.ok(&["change", "begin"]);
+    sandbox.write("src/main.rs", "fn main() { }\n");
+    sandbox.ok(&["change", "finish", "--summary", "touch main"]);
+    let envelope = sandbox.envelope(&["impact", "C3"]);
+    let answer = &envelope["result"];
+    assert_eq!(answer["touches"], json!({"paths": ["src/main.rs"], "entities": []}));
+    assert_eq!(envelope["omitted"][0]["reason"], "not_indexed");
+    let rows = array(&answer["may_require_refresh"]);
+    assert_eq!(rows.len(), 1);
+    assert_eq!(rows[0]["rule"], "path overlap");
+    assert_eq!(json!([rows[0]["supports"]]), answer["affected_claims"]);
+    assert_eq!(array(&answer["affected_residuals"]).len(), 1);
+    assert_eq!(answer["verification_required"], json!([]));
+    // What was gathered at a change or after it needs no refresh because of it.
+    let first = sandbox.result(&["impact", "C1"]);
+    assert_eq!(first["may_require_refresh"], json!([]));
+    assert_eq!(sandbox.refused(&["impact", "T1"])["code"], "INVALID_ARGUMENT");
+    assert_eq!(sandbox.refused(&["impact", "C9"])["code"], "NOT_FOUND");
+}
+
+#[test]
+fn what_came_between_two_states() {
+    let sandbox = Sandbox::with_changes();
+    let between = sandbox.envelope(&["diff", "S1", "S3", "--claims", "--evidence", "--residuals"]);
+    let answer = &between["result"];
+    assert_eq!(array(&answer["claims"]["added"]).len(), 1);
+    assert_eq!(answer["evidence"]["gained"][0]["kind"], "compiler_result");
+    assert_eq!(array(&answer["residuals"]["introduced"]).len(), 1);
+    assert_eq!(answer["residuals"]["resolved"], json!([]));
+    assert_eq!(answer.get("semantic"), None);
+    // S1 was recorded and no change results in it.
+    assert_eq!(between["uncertainty"][0]["class"], "lineage");
+    sandbox.ok(&["residual", "resolve", "R1", "--disposition", "resolved"]);
+    let later = sandbox.result(&["diff", "S2", "S3", "--residuals"]);
+    assert_eq!(later["residuals"]["introduced"], json!([]));
+    assert_eq!(array(&later["residuals"]["resolved"]).len(), 1);
+    let all = sandbox.envelope(&["diff", "--all"]);
+    assert_eq!(all["result"]["textual"]["files"]["changed"], json!(["a.txt"]));
+    assert_eq!(all["result"]["semantic"]["unchanged"], 0);
+    assert_eq!(all["result"]["claims"], json!({"added": [], "invalidated": []}));
+    assert!(array(&all["omitted"]).iter().all(|entry| entry["reason"] == "not_indexed"));
+}
