@@ -137,13 +137,13 @@ pub(crate) static QUERIES: &[Query] = queries! {
     "claims" Reads Rows
     "What is claimed, with the derived status of each claim (SUPPORTED, CONTRADICTED, STALE, UNVERIFIED and others) \
      and what it rests on."
-    ["claims"] () (subject status limit cursor);
+    ["claims"] () (subject status all limit cursor);
 
     "evidence" Reads Rows
     "One piece of evidence (`id`), or all evidence about a subject (`subject`): kind, outcome, what was evaluated, and \
      whether it is still fresh."
-    ["evidence" "show"] (id) ();
-    ["evidence" "list"] (subject) (limit cursor);
+    ["evidence" "show"] (id) (state);
+    ["evidence" "list"] (subject) (kind outcome limit cursor);
 
     "residuals" Reads Rows
     "Where certainty ends: what is known to be unresolved, how severe it is and what it affects."
@@ -154,8 +154,10 @@ pub(crate) static QUERIES: &[Query] = queries! {
     ["trajectory"] (id) ();
 
     "checkpoint" Reads Arrays
-    "A recorded checkpoint: the state of the work at a moment, with open claims, residuals and decisions."
+    "A recorded checkpoint, the newest unless `id` names one: the state of the work at a moment, with open claims, \
+     residuals and decisions."
     ["checkpoint"] (id) ();
+    ["checkpoint" "--current"] () ();
 
     "impact" Reads Arrays
     "What a change may affect: paths, entities, claims, residuals, and evidence that may have to be refreshed."
@@ -168,11 +170,11 @@ pub(crate) static QUERIES: &[Query] = queries! {
 
     "log" Reads Rows
     "Changes, newest first."
-    ["log"] () (limit cursor all);
+    ["log"] () (limit cursor all operations subject trajectory);
 
     "show" Reads Whole
-    "One object, whole, in canonical form."
-    ["show"] (id) ();
+    "One object, whole, in canonical form, or its most useful fields with `compact`."
+    ["show"] (id) (compact);
 
     "reconcile" Reads Arrays
     "A plan for bringing trajectories together, without doing it: conflicts, interactions, claims kept and lost, and \
@@ -227,11 +229,11 @@ pub(crate) static QUERIES: &[Query] = queries! {
 
     "checkpoint create" Records Arrays
     "Record where the work stands, for whoever goes on: open claims, residuals, decisions, evidence."
-    ["checkpoint"] () (summary);
+    ["checkpoint"] () (summary producer);
 
     "trajectory close" Records Arrays
     "Close a line of work with its outcome, and leave a handoff."
-    ["trajectory" "close"] (id outcome) (reason handoff_summary next_step);
+    ["trajectory" "close"] (id outcome) (reason handoff_summary next_step producer);
 };
 
 #[cfg(test)]

@@ -67,6 +67,8 @@ fn word() -> impl Strategy<Value = String> {
         "partial",
         "claims,residuals",
         "all",
+        "list",
+        "close",
         "repository",
         "trajectory",
         "x|y|z|w",
@@ -150,6 +152,7 @@ fn check(
 fn garbage_parameters_are_answered_by_the_session() {
     let sandbox = Sandbox::with_changes();
     let tools = Client::begin(&sandbox, &[]).tools();
+    let refs = sandbox.ok(&["refs", "--limit", "1000"]).out;
     check(12, vec(call(&tools), 150), |calls| {
         let mut input = String::new();
         for (id, (query, params)) in calls.iter().enumerate() {
@@ -167,6 +170,8 @@ fn garbage_parameters_are_answered_by_the_session() {
             }
         }
     });
+    // Questions record nothing, whatever they are asked with.
+    assert_eq!(sandbox.ok(&["refs", "--limit", "1000"]).out, refs);
     sandbox.ok(&["fsck"]);
 }
 

@@ -84,7 +84,7 @@ impl Client {
     }
 
     /// The `result` of a tool that must succeed.
-    fn result(&mut self, tool: &str, arguments: &Value) -> Value {
+    pub(crate) fn result(&mut self, tool: &str, arguments: &Value) -> Value {
         let result = self.call(tool, arguments);
         assert_eq!(result["isError"], false, "{tool} {arguments}: {result}");
         result["structuredContent"]["result"].clone()
