@@ -22,6 +22,7 @@ mod processes;
 mod protocol;
 mod refusals;
 mod standalone;
+mod story;
 #[cfg(unix)]
 mod telling;
 mod terminal;
