@@ -40,6 +40,7 @@ mod producer;
 mod protocol;
 mod pull;
 mod push;
+mod reconcile;
 mod refs;
 mod repack;
 mod residual;
@@ -108,6 +109,7 @@ verbs! {
     case Case,
     config Config,
     checkpoint Checkpoint,
+    reconcile Reconcile,
     workspace Workspace,
     refs Refs,
     name Name,

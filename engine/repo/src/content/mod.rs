@@ -10,6 +10,7 @@ mod delta;
 pub mod diff;
 mod disk;
 mod error;
+mod graft;
 mod ignore;
 mod read;
 mod scan;
@@ -20,4 +21,6 @@ pub use checkout::{CheckoutPlan, CheckoutReport, CheckoutRequest, plan_checkout}
 pub(crate) use delta::entry_at;
 pub use delta::{Leaf, ObjectSource, PathDelta, Rename, delta_trees, pair_renames, read_blob, root_tree};
 pub use error::ContentError;
+pub(crate) use build::TreeSink;
+pub(crate) use graft::{Entries, entries, graft};
 pub use worktree::{WorktreeDelta, WorktreeRequest, delta_worktree, read_worktree, worktree_len};

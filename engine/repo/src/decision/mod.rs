@@ -5,11 +5,15 @@
 
 mod checkpoint;
 mod close;
+mod reconcile;
 
 pub use checkpoint::{
     CheckpointFacts, CheckpointOptions, checkpoint, checkpoint_current, checkpoint_list, checkpoint_show,
 };
 pub use close::{CloseFacts, CloseOptions, close};
+pub use reconcile::{
+    Interaction, ReconcileFacts, ReconcileOptions, ReconcilePlan, Recorded, TextualConflict, reconcile,
+};
 
 use crate::{RepoError, Result};
 use gemel_object::{Encoded, Family, ObjectError};

@@ -19,7 +19,7 @@ mod listing;
 pub(crate) mod log;
 pub(crate) mod nodes;
 pub(crate) mod observation;
-mod operations;
+pub(crate) mod operations;
 pub(crate) mod pending;
 mod retention;
 mod shared;

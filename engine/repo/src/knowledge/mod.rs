@@ -2,8 +2,8 @@
 
 mod about;
 pub(crate) mod assess;
-mod chains;
-mod claims;
+pub(crate) mod chains;
+pub(crate) mod claims;
 mod context;
 mod context_diff;
 mod dimensions;
@@ -20,13 +20,13 @@ mod loose;
 mod next;
 mod policy;
 mod readiness;
-mod required;
+pub(crate) mod required;
 pub(crate) mod scope;
 mod session;
-mod sets;
+pub(crate) mod sets;
 mod status;
 mod steps;
-mod subject;
+pub(crate) mod subject;
 mod trajectory;
 mod why;
 pub(crate) mod world;
