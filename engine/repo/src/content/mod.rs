@@ -16,11 +16,11 @@ mod read;
 mod scan;
 mod worktree;
 
+pub(crate) use build::TreeSink;
 pub use capture::{Capture, CaptureRequest, CompareWith, Omission, OmissionReason, capture};
 pub use checkout::{CheckoutPlan, CheckoutReport, CheckoutRequest, plan_checkout};
 pub(crate) use delta::entry_at;
 pub use delta::{Leaf, ObjectSource, PathDelta, Rename, delta_trees, pair_renames, read_blob, root_tree};
 pub use error::ContentError;
-pub(crate) use build::TreeSink;
 pub(crate) use graft::{Entries, entries, graft};
 pub use worktree::{WorktreeDelta, WorktreeRequest, delta_worktree, read_worktree, worktree_len};
