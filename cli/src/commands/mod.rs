@@ -42,6 +42,7 @@ mod pull;
 mod push;
 mod reconcile;
 mod refs;
+mod release;
 mod repack;
 mod residual;
 mod residuals;
@@ -110,6 +111,7 @@ verbs! {
     config Config,
     checkpoint Checkpoint,
     reconcile Reconcile,
+    release Release,
     workspace Workspace,
     refs Refs,
     name Name,

@@ -195,6 +195,18 @@ pub enum RepoError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A release below the verdict it must have.
+    #[error("{name} is {verdict}, and {required} is required: {reasons}")]
+    BelowVerdict {
+        /// The trajectory.
+        name: String,
+        /// Its verdict.
+        verdict: &'static str,
+        /// The verdict required.
+        required: &'static str,
+        /// Why it is not better.
+        reasons: String,
+    },
     /// An argument refused for another reason, told in full.
     #[error("{detail}")]
     Invalid {
@@ -292,7 +304,8 @@ impl RepoError {
             RepoError::NotARepository { .. }
             | RepoError::Unresolved { .. }
             | RepoError::NoWorkspace { .. } => Code::NotFound,
-            RepoError::UntrustedStore { .. }
+            RepoError::BelowVerdict { .. }
+            | RepoError::UntrustedStore { .. }
             | RepoError::TrackedStore { .. }
             | RepoError::ExecutionDenied { .. } => Code::PolicyDenied,
             RepoError::Object { source, .. } => object_code(source),

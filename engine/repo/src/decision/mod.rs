@@ -6,6 +6,7 @@
 mod checkpoint;
 mod close;
 mod reconcile;
+mod release;
 
 pub use checkpoint::{
     CheckpointFacts, CheckpointOptions, checkpoint, checkpoint_current, checkpoint_list, checkpoint_show,
@@ -14,6 +15,7 @@ pub use close::{CloseFacts, CloseOptions, close};
 pub use reconcile::{
     Interaction, ReconcileFacts, ReconcileOptions, ReconcilePlan, Recorded, TextualConflict, reconcile,
 };
+pub use release::{ReleaseFacts, ReleaseOptions, release};
 
 use crate::{RepoError, Result};
 use gemel_object::{Encoded, Family, ObjectError};
