@@ -99,6 +99,7 @@ fn lines_are_followed_through_edits_and_moves() {
     assert_eq!(answer["introduced_by"]["change"]["summary"], "made");
 }
 
+/// QRY-06
 #[test]
 fn what_is_known_within_a_budget() {
     let sandbox = Sandbox::with_changes();

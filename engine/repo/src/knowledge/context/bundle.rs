@@ -250,7 +250,7 @@ mod tests {
     }
 
     proptest! {
-        /// Never more than the budget; nothing lost: what is neither taken nor a repetition is counted.
+        /// QRY-06: never more than the budget; nothing lost: what is neither taken nor a repetition is counted.
         #[test]
         fn never_exceeded(tokens in 64_u64..4000, offered in proptest::collection::vec((0_u8..40, 0_usize..600, 0_usize..900), 0..60)) {
             let mut bundle = Bundle::new(tokens);
