@@ -97,3 +97,21 @@ fn an_observation_as_it_is_answered() {
     assert_eq!(plan["argv"], serde_json::json!(["echo", "hello"]));
     assert_eq!(plain.result(&["court", "E1"])["outcome"], "pass");
 }
+
+/// What a court observed is evidence like any other: listed, and linked by whoever says what it means.
+#[cfg(unix)]
+#[test]
+fn an_observation_is_listed_and_linked() {
+    let sandbox = with_command("test -f f.txt");
+    sandbox.ok(&["claim", "add", "--subject", "f.txt", "--predicate", "is there", "--kind", "correctness"]);
+    sandbox.ok(&["config", "set", "--execution-policy", "policy_gated"]);
+    let observed = sandbox.result(&["court", "E1", "--allow"])["evidence"].clone();
+    let listed = sandbox.result(&["evidence", "list", "--subject", "f.txt"]);
+    let ids: Vec<&Value> =
+        listed["evidence"].as_array().expect("rows").iter().map(|row| &row["id"]).collect();
+    assert!(ids.contains(&&observed), "{listed}");
+    let status = || sandbox.result(&["claims", "--subject", "f.txt"])["claims"][0]["status"].clone();
+    assert_eq!(status(), "UNVERIFIED");
+    sandbox.ok(&["claim", "link", "Cl1", "--evidence", "E2"]);
+    assert_eq!(status(), "SUPPORTED");
+}

@@ -177,17 +177,17 @@ fn input_that_is_no_document() {
         let message = error["message"].as_str().expect("a message");
         assert!(message.contains(expected), "{message}");
     };
-    check(b"", "INVALID_ARGUMENT", "no JSON");
+    check(b"", "INVALID_ARGUMENT", "not read as JSON");
     check(b"[]", "INVALID_ARGUMENT", "expected a JSON object");
-    check(b"x", "INVALID_ARGUMENT", "no JSON");
+    check(b"x", "INVALID_ARGUMENT", "not read as JSON");
     check(b"{}", "INVALID_ARGUMENT", "schema is missing");
-    check(b"\xff\xfe{}", "INVALID_ARGUMENT", "no JSON");
+    check(b"\xff\xfe{}", "INVALID_ARGUMENT", "not read as JSON");
     check(
         b"{\"schema\":\"gemel.evidence.v1\",\"schema\":\"gemel.evidence.v1\"}",
         "INVALID_ARGUMENT",
         "stands twice",
     );
-    check("[".repeat(1 << 20).as_bytes(), "INVALID_ARGUMENT", "no JSON");
+    check("[".repeat(1 << 20).as_bytes(), "INVALID_ARGUMENT", "not read as JSON");
     let values = format!("{{\"schema\":\"gemel.evidence.v1\",\"a\":[{}0]}}", "0,".repeat(400_001));
     check(values.as_bytes(), "INVALID_ARGUMENT", "more than 400000 values");
     check(&vec![b' '; (4 << 20) + 1], "LIMIT_EXCEEDED", "exceeds the limit of 4194304");
@@ -338,7 +338,7 @@ fn reports_that_are_refused() {
     check(&["--format", "tap"], "INVALID_ARGUMENT", "does not read as tap");
     check(&["--format", "libtest"], "INVALID_ARGUMENT", "does not read as libtest");
     check(&["--format", "in-toto"], "INVALID_ARGUMENT", "does not read as in-toto");
-    check(&["--format", "gemel"], "INVALID_ARGUMENT", "no JSON");
+    check(&["--format", "gemel"], "INVALID_ARGUMENT", "not read as JSON");
     check(&["--tool", "nextest"], "INVALID_ARGUMENT", "NAME=VERSION");
     check(&["--environment", "S1"], "INVALID_ARGUMENT", "not an environment");
     check(&["--environment", "S1", "--detect-environment"], "INVALID_ARGUMENT", "cannot be used with");

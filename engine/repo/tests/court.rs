@@ -295,6 +295,21 @@ fn descendants_do_not_outlive_the_court() {
     assert!(!marker.exists());
 }
 
+/// A command that says nothing more, and one that stops itself, are still waited for, and no longer than their time.
+#[test]
+fn silent_and_stopped_commands_are_watched() {
+    let court = Court::new(ExecutionPolicy::PolicyGated);
+    let facts = court.run("echo said; exec >&- 2>&-; sleep 1; exit 4");
+    assert_eq!((facts.outcome, facts.exit_code), (EvidenceOutcome::Fail, Some(4)));
+    assert_eq!(court.outputs(&facts.evidence)[0], b"said\n");
+    let stopped = CourtOptions { timeout_s: Some(1), ..court.options("kill -STOP $$; exit 5") };
+    let facts = court::run(&court.life.repo, &stopped, &Silent).unwrap();
+    assert_eq!(
+        (facts.outcome, facts.detail.as_str()),
+        (EvidenceOutcome::Inconclusive, "court timed out after 1s")
+    );
+}
+
 /// A descendant in a session of its own is out of reach, but it cannot hold the court up.
 #[cfg(target_os = "linux")]
 #[test]

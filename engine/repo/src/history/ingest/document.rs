@@ -22,7 +22,9 @@ const MAX_VALUES: u64 = 400_000;
 /// `Invalid`, naming the key; `Store`.
 pub(super) fn read(bytes: &[u8], place: &Place<'_>) -> Result<Observation> {
     let value = tree::read(bytes, Bounds { values: MAX_VALUES, keep: |key| !key.starts_with("x-") })
-        .map_err(|error| RepoError::invalid(format!("invalid: the document is no JSON: {error}")))?;
+        .map_err(|error| {
+            RepoError::invalid(format!("invalid: the document does not read as JSON: {error}"))
+        })?;
     match &value {
         Value::Object(members) => observation(members, place),
         other => Err(wrong("the evidence document", "a JSON object", other)),
