@@ -269,10 +269,14 @@ fn what_to_do_next() {
     let steps = rows(&next, "recommendations");
     let kinds: Vec<_> = steps.iter().map(|step| step["kind"].clone()).collect();
     assert_eq!(kinds, [json!("resolve"), json!("verify")]);
-    assert_eq!(steps[0]["rationale"], "open residual: slow");
+    // T-53: advice is in our words; what was recorded is its subject.
+    let residual = steps[0]["refs"][0].as_str().expect("a residual");
+    assert_eq!(steps[0]["rationale"], format!("open residual {residual} (high)"));
+    assert_eq!(steps[0]["subject"], "slow");
+    assert!(steps.iter().all(|step| !step["rationale"].as_str().unwrap_or("slow").contains("slow")));
     assert_eq!((&steps[1]["subject"], &steps[1]["certainty"]), (&json!("holds"), &json!("observed")));
     assert_eq!(next["trajectory"]["name"], "T1");
-    assert!(sandbox.ok(&["next"]).out.contains("open residual: slow"));
+    assert!(sandbox.ok(&["next"]).out.contains("resolve slow"));
     let verbose = sandbox.result(&["status", "--verbose"])["verbose"].clone();
     assert_eq!(verbose["evidence"][0], sandbox.result(&["evidence", "E1"]));
     assert_eq!(verbose["readiness"]["unsettled_residuals"], steps[0]["refs"]);

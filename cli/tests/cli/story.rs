@@ -105,23 +105,18 @@ fn agents_that_share_only_the_repository_go_on_where_others_stopped() {
         }),
     );
     assert_eq!(third["trajectory_name"], "T3");
-    let decided = second.tools().contains_key("reconcile");
-    if decided {
-        let plan = second.result("reconcile", &json!({"trajectories": ["T3", "T2", "T1"]}))["plan"].clone();
-        let count = |key: &str| plan[key].as_array().map(Vec::len);
-        assert_eq!((count("adopted"), count("rejected")), (Some(1), Some(2)));
-        // A person decides.
-        sandbox.ok(&["reconcile", "T3", "T2", "T1", "--apply"]);
-    }
+    let plan = second.result("reconcile", &json!({"trajectories": ["T3", "T2", "T1"]}))["plan"].clone();
+    let count = |key: &str| plan[key].as_array().map(Vec::len);
+    assert_eq!((count("adopted"), count("rejected")), (Some(1), Some(2)));
+    // A person decides.
+    sandbox.ok(&["reconcile", "T3", "T2", "T1", "--apply"]);
     assert!(second.end().is_empty());
 
     // A third agent asks why the code is there.
     let mut third = Client::begin(&sandbox, &[]);
     let why = third.result("why", &json!({"subject": SUBJECT}));
-    if decided {
-        let decision = why["introduced_by"]["decision"]["id"].as_str().expect("a decision");
-        assert!(decision.starts_with("reconciliation."), "{why}");
-    }
+    let decision = why["introduced_by"]["decision"]["id"].as_str().expect("a decision");
+    assert!(decision.starts_with("reconciliation."), "{why}");
     assert!(texts(&why["previous_approaches"], "outcome").contains(&"rejected"), "{why}");
     assert!(why["introduced_by"]["evidence"].as_array().is_some_and(|rows| !rows.is_empty()), "{why}");
     assert!(third.end().is_empty());

@@ -47,7 +47,8 @@ fn residuals(known: &Assessment) -> Vec<Recommendation> {
         kind: "resolve",
         subject: node.summary.clone(),
         refs: vec![node.id],
-        rationale: format!("{} residual: {}", node.disposition.as_str(), node.summary),
+        // T-53: what somebody wrote is told as the subject; the advice itself is in our words.
+        rationale: format!("{} residual {} ({})", node.disposition.as_str(), node.id, node.severity.as_str()),
         certainty: "observed",
     };
     unsettled.iter().take(MAX_RESIDUALS).map(step).collect()
@@ -75,7 +76,7 @@ fn all_claims(known: &Assessment) -> impl Iterator<Item = Recommendation> + '_ {
             kind: "verify",
             subject: claim.node.predicate.clone(),
             refs: vec![claim.node.id],
-            rationale: format!("{word} claim: {}", claim.node.predicate),
+            rationale: format!("{word} claim {}", claim.node.id),
             certainty: "observed",
         })
     })
