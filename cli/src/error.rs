@@ -112,7 +112,8 @@ impl From<GitError> for CliError {
             | GitError::Git { .. } => Code::RepositoryCorrupt,
             GitError::Oversize { .. } | GitError::Unfit { .. } => Code::LimitExceeded,
             GitError::Refused { .. } => Code::InvalidArgument,
-            GitError::Command { .. } | GitError::Io { .. } => Code::Internal,
+            GitError::Io { source, .. } => crate::input::code_of(source.kind()),
+            GitError::Command { .. } => Code::Internal,
         };
         match error {
             GitError::Repo(error) => CliError::from(error),

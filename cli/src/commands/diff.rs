@@ -42,13 +42,13 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Args)]
 struct Wanted {
     /// Compare semantic entities
-    #[arg(long)]
+    #[arg(long, hide = true)]
     semantic: bool,
     /// Compare claims
     #[arg(long)]
     claims: bool,
     /// Compare observed behavior
-    #[arg(long)]
+    #[arg(long, hide = true)]
     behavior: bool,
     /// Compare evidence
     #[arg(long)]
@@ -57,7 +57,7 @@ struct Wanted {
     #[arg(long)]
     residuals: bool,
     /// Compare dependencies
-    #[arg(long)]
+    #[arg(long, hide = true)]
     dependencies: bool,
     /// Compare in every dimension
     #[arg(long)]
