@@ -81,7 +81,9 @@ impl Allowlist {
     /// How a command may run under this list.
     pub(super) fn way(&self, command: &str) -> Option<Way> {
         let text = command.trim_matches(BLANK);
-        let listed = self.patterns.iter().any(|pattern| pattern == text);
+        // One word before a `*` stands for programs and is never a command by itself.
+        let is_prefix = |pattern: &str| pattern.ends_with('*') && !pattern.contains(BLANK);
+        let listed = self.patterns.iter().any(|pattern| pattern == text && !is_prefix(pattern));
         if text.contains(is_syntax) {
             return listed.then_some(Way::Shell);
         }
