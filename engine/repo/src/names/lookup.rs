@@ -7,6 +7,7 @@ use gemel_object::{Family, Gid};
 use gemel_store::refs::check_name;
 use gemel_store::{RefValue, Refs, Store};
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// Numbered names tried from the newest down before a whole namespace is walked: what is asked for is recent mostly.
 const PROBES: usize = 256;
@@ -29,7 +30,7 @@ pub fn name_of(repo: &Repo, id: &Gid) -> Result<Option<String>> {
 #[derive(Debug)]
 pub struct NameBook {
     refs: Refs,
-    reverse: Option<Reverse>,
+    reverse: Option<Arc<Reverse>>,
 }
 
 impl NameBook {
@@ -48,7 +49,7 @@ impl NameBook {
     /// # Errors
     /// `Store`.
     pub fn name(&self, id: &Gid) -> Result<Option<String>> {
-        Ok(Namer::find_in(self.reverse.as_ref(), &self.refs, [*id])?.get(id))
+        Ok(Namer::find_in(self.reverse.as_deref(), &self.refs, [*id])?.get(id))
     }
 }
 
@@ -64,7 +65,7 @@ impl Namer {
     /// # Errors
     /// `Store`. A damaged ref names nothing.
     pub(crate) fn find(store: &Store, refs: &Refs, ids: impl IntoIterator<Item = Gid>) -> Result<Namer> {
-        Namer::find_in(Reverse::load(store, refs)?.as_ref(), refs, ids)
+        Namer::find_in(Reverse::load(store, refs)?.as_deref(), refs, ids)
     }
 
     fn find_in(reverse: Option<&Reverse>, refs: &Refs, ids: impl IntoIterator<Item = Gid>) -> Result<Namer> {

@@ -8,9 +8,11 @@ use crate::Result;
 use crate::names::Kind;
 use gemel_object::{Family, GID_LEN, Gid};
 use gemel_store::vfs::FileBytes;
-use gemel_store::{RefValue, Refs, Store};
+use gemel_store::{RefValue, Refs, RefsMark, Store};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Fewest numbered names for which the file is worth its making.
 const WORTH: u64 = 4096;
@@ -34,6 +36,12 @@ const SPACES: [&str; 7] = [
     "refs/names/",
     "refs/semantic/",
 ];
+
+/// Store, sequence number and tables of the refs that names were made of.
+type Of = (PathBuf, u64, RefsMark);
+
+/// The names last asked for: a session asks again for each answer, and checking a long file takes longer than most answers.
+static LAST: Mutex<Option<(Of, Arc<Reverse>)>> = Mutex::new(None);
 
 /// The names of all objects.
 #[derive(Debug)]
@@ -62,7 +70,20 @@ impl Reverse {
     ///
     /// # Errors
     /// `Store`.
-    pub(super) fn load(store: &Store, refs: &Refs) -> Result<Option<Reverse>> {
+    pub(super) fn load(store: &Store, refs: &Refs) -> Result<Option<Arc<Reverse>>> {
+        let of = (store.dir().to_path_buf(), refs.sequence(), refs.mark());
+        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, reverse)) = last.as_ref().filter(|(known, _)| *known == of) {
+            return Ok(Some(reverse.clone()));
+        }
+        let found = Reverse::make(store, refs)?.map(Arc::new);
+        if let Some(reverse) = &found {
+            *last = Some((of, reverse.clone()));
+        }
+        Ok(found)
+    }
+
+    fn make(store: &Store, refs: &Refs) -> Result<Option<Reverse>> {
         let mut numbered = 0u64;
         for kind in [Kind::Change, Kind::State] {
             let most = refs.max_number(kind.namespace().trim_end_matches('/'), kind.prefix())?;
