@@ -112,7 +112,7 @@ impl From<GitError> for CliError {
             | GitError::Git { .. } => Code::RepositoryCorrupt,
             GitError::Oversize { .. } | GitError::Unfit { .. } => Code::LimitExceeded,
             GitError::Refused { .. } => Code::InvalidArgument,
-            GitError::Io { source, .. } => crate::input::code_of(source.kind()),
+            GitError::Io { source, .. } => Code::of_path(source.kind()),
             GitError::Command { .. } => Code::Internal,
         };
         match error {

@@ -40,16 +40,5 @@ fn bounded(source: impl Read, shown: &str, limit: u64) -> Result<Vec<u8>, CliErr
 }
 
 fn failed(shown: &str, error: &io::Error) -> CliError {
-    CliError::new(code_of(error.kind()), format!("cannot read {shown}: {error}"))
-}
-
-/// The code for a path that was given and cannot be one; anything else is the disk's failure.
-pub(crate) fn code_of(kind: io::ErrorKind) -> Code {
-    match kind {
-        io::ErrorKind::NotFound => Code::NotFound,
-        io::ErrorKind::InvalidFilename | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidInput => {
-            Code::InvalidArgument
-        }
-        _ => Code::Internal,
-    }
+    CliError::new(Code::of_path(error.kind()), format!("cannot read {shown}: {error}"))
 }

@@ -30,6 +30,18 @@ pub enum Code {
 }
 
 impl Code {
+    /// The class of a failure with a path that was given: it cannot be one, or nothing is there; anything else is the
+    /// disk's failure.
+    pub fn of_path(kind: ErrorKind) -> Code {
+        match kind {
+            ErrorKind::InvalidFilename | ErrorKind::NotADirectory | ErrorKind::InvalidInput => {
+                Code::InvalidArgument
+            }
+            ErrorKind::NotFound => Code::NotFound,
+            _ => Code::Internal,
+        }
+    }
+
     /// The code as it is written in answers.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -368,14 +380,7 @@ fn content_code(error: &ContentError) -> Code {
         ContentError::Limit { .. } => Code::LimitExceeded,
         ContentError::CorruptObject { .. } => Code::RepositoryCorrupt,
         ContentError::Unstable { .. } | ContentError::Changed { .. } => Code::Internal,
-        // A path that was given and cannot be one; anything else is the disk's failure.
-        ContentError::Io { source, .. } => match source.kind() {
-            ErrorKind::InvalidFilename | ErrorKind::NotADirectory | ErrorKind::InvalidInput => {
-                Code::InvalidArgument
-            }
-            ErrorKind::NotFound => Code::NotFound,
-            _ => Code::Internal,
-        },
+        ContentError::Io { source, .. } => Code::of_path(source.kind()),
         ContentError::Store(error) => store_code(error),
     }
 }

@@ -17,29 +17,11 @@ pub use reconcile::{
 };
 pub use release::{ReleaseFacts, ReleaseOptions, release};
 
-use crate::{RepoError, Result};
-use gemel_object::{Encoded, Family, ObjectError};
-use gemel_store::{NewObject, Writer};
-
-/// Gives an object to a writer session.
-fn put(writer: &Writer<'_>, object: &Encoded) -> Result<()> {
-    writer.put(NewObject { id: object.id, bytes: object.bytes.clone(), base: None })?;
-    Ok(())
-}
-
-/// A list that is written only if it holds something.
-fn non_empty<T>(list: &[T]) -> Option<&[T]> {
-    (!list.is_empty()).then_some(list)
-}
+use crate::history::objects::{cannot_make, non_empty, put};
 
 /// Texts that are written only if there are any.
 fn texts(list: &[String]) -> Option<gemel_object::Strings<'_>> {
     (!list.is_empty()).then(|| list.into())
-}
-
-/// The failure to make an object of `family`.
-fn cannot_make(family: Family) -> impl FnOnce(ObjectError) -> RepoError {
-    move |source| RepoError::Object { family, source }
 }
 
 /// Text that says something; blank text is none.

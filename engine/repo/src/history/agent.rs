@@ -1,7 +1,7 @@
 //! The agent run that `change finish` links or records (workflow, section 13).
 
-use crate::history::declared::non_empty;
 use crate::history::finish::AgentOptions;
+use crate::history::objects::non_empty;
 use crate::{RepoError, Result};
 use gemel_object::families::{NewAgentRun, NewTool};
 use gemel_object::{Disclosure, Encoded, Family, Gid, Limits, Strings};

@@ -4,6 +4,7 @@
 //! residual of the same command and the reverse, so they are built in the order their links demand; a circle cannot
 //! be built at all, identities being hashes.
 
+use crate::history::objects::{cannot_make, non_empty, sorted};
 use crate::history::specs::{self, ClaimSpec, EvidenceSpec, ResidualSpec, StateSpec, Target};
 use crate::names::{Accept, resolve_in};
 use crate::{Repo, RepoError, Result};
@@ -11,7 +12,7 @@ use gemel_object::families::{
     NewClaim, NewCounts, NewEvidence, NewEvidenceResult, NewReproduction, NewResidual, NewResidualScope,
     NewTool,
 };
-use gemel_object::{Encoded, Family, Gid, Limits, ObjectError, Strings};
+use gemel_object::{Encoded, Family, Gid, Limits, Strings};
 use gemel_store::Refs;
 
 /// What the specs may refer to.
@@ -146,25 +147,10 @@ impl DeclareContext<'_> {
     }
 }
 
-fn sorted(mut ids: Vec<Gid>) -> Vec<Gid> {
-    ids.sort_unstable();
-    ids.dedup();
-    ids
-}
-
 fn ids(built: &[Option<Encoded>]) -> Vec<Gid> {
     // Slots that are not built yet are not referred to by what is being built.
     let placeholder = Gid::new(Family::Blob, [0; 32]);
     built.iter().map(|slot| slot.as_ref().map_or(placeholder, |encoded| encoded.id)).collect()
-}
-
-/// `None` for an empty list, which is left out of objects.
-pub(crate) fn non_empty<T>(list: &[T]) -> Option<&[T]> {
-    (!list.is_empty()).then_some(list)
-}
-
-fn object(family: Family) -> impl FnOnce(ObjectError) -> RepoError {
-    move |source| RepoError::Object { family, source }
 }
 
 fn build_evidence(context: DeclareContext<'_>, spec: &EvidenceSpec) -> Result<Encoded> {
@@ -215,7 +201,7 @@ fn build_evidence(context: DeclareContext<'_>, spec: &EvidenceSpec) -> Result<En
         ..NewEvidence::default()
     }
     .encode(context.limits)
-    .map_err(object(Family::Evidence))
+    .map_err(cannot_make(Family::Evidence))
 }
 
 fn build_claim(
@@ -243,7 +229,7 @@ fn build_claim(
         ..NewClaim::default()
     }
     .encode(context.limits)
-    .map_err(object(Family::Claim))
+    .map_err(cannot_make(Family::Claim))
 }
 
 fn build_residual(
@@ -277,5 +263,5 @@ fn build_residual(
         ..NewResidual::default()
     }
     .encode(context.limits)
-    .map_err(object(Family::Residual))
+    .map_err(cannot_make(Family::Residual))
 }

@@ -18,6 +18,7 @@ pub(crate) mod lineage;
 mod listing;
 pub(crate) mod log;
 pub(crate) mod nodes;
+pub(crate) mod objects;
 pub(crate) mod observation;
 pub(crate) mod operations;
 pub(crate) mod pending;

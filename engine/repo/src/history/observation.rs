@@ -1,7 +1,7 @@
 //! Evidence that comes from outside a change: what was observed, made an object, kept under a name (workflow,
 //! sections 1, 8 and 15).
 
-use crate::history::declared::non_empty;
+use crate::history::objects::non_empty;
 use crate::names::{Allocator, Kind, Namer};
 use crate::{Repo, RepoError, Result};
 use gemel_object::families::{

@@ -100,6 +100,12 @@ pub(crate) fn omitted_list(class: &'static str, reason: &'static str, things: Ve
     Omitted { class, count, reason, ids: if things.len() <= MAX_LISTED { things } else { Vec::new() } }
 }
 
+/// What a cap leaves out of a list; nothing when it leaves out nothing.
+pub(crate) fn left_out(class: &'static str, count: usize) -> Option<Omitted> {
+    let count = u64::try_from(count).unwrap_or(u64::MAX);
+    (count > 0).then(|| Omitted { class, count, reason: "limit", ids: Vec::new() })
+}
+
 /// Says so when files changed while they were read (DER-09).
 pub(crate) fn capture_uncertainty(capture: &Capture) -> Vec<Uncertainty> {
     if capture.coherent {

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::facts::{Named, Omitted, Uncertainty};
-use crate::history::view::omitted_list;
+use crate::history::view::{left_out, omitted_list};
 use crate::history::workspace::pending_workspaces;
 use crate::knowledge::assess::{Assessment, assess};
 use crate::knowledge::claims::is_unsettled;
@@ -73,11 +73,7 @@ fn cut_off(known: &Assessment) -> Vec<Omitted> {
     let unsettled = known.scope.residuals.values().filter(|node| is_unsettled(node.disposition)).count();
     let cut =
         [("residual", unsettled.saturating_sub(MAX_RESIDUALS)), ("claim", steps::claims_left_out(known))];
-    let told = cut.into_iter().filter(|(_, count)| *count > 0).map(|(class, count)| {
-        let count = u64::try_from(count).unwrap_or(u64::MAX);
-        Omitted { class, count, reason: "limit", ids: Vec::new() }
-    });
-    told.collect()
+    cut.into_iter().filter_map(|(class, count)| left_out(class, count)).collect()
 }
 
 /// Changes in progress.

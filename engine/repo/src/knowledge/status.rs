@@ -188,10 +188,11 @@ pub fn status(
     let world = session.world()?;
     let known = assess(world, kind)?;
     let mut omitted = view::omitted(&delta.omitted);
-    let mut readiness = known.readiness.clone();
-    cut(&mut readiness.reasons, "readiness_reason", &mut omitted);
-    let mut residuals = residual_rows(&known.scope);
-    cut(&mut residuals, "residual", &mut omitted);
+    let readiness = Readiness {
+        reasons: first(&known.readiness.reasons, "readiness_reason", &mut omitted),
+        ..known.readiness
+    };
+    let residuals = residual_rows(&known.scope, &mut omitted);
     let claims = claim_rows(&known, &readiness, options.verbose, &mut omitted);
     let head = Head::of(&refs)?;
     let state = head.state.or(workspace.state);
@@ -200,8 +201,7 @@ pub fn status(
         Namer::find(repo.store(), &refs, named.into_iter().flatten().chain(told(&claims, &residuals)))?;
     let intent = known.intent.map(|id| view::intent_reference(repo.store(), id, &namer)).transpose()?;
     let mut uncertainty = view::coherence(delta.coherent);
-    uncertainty.extend(known.uncertainty.iter().cloned());
-    cut(&mut uncertainty, "uncertainty", &mut omitted);
+    uncertainty.extend(first(&known.uncertainty, "uncertainty", &mut omitted));
     let standing = head.standing(&mut world.graph, workspace.state.as_ref())?;
     let names = told(&claims, &residuals).filter_map(|id| Some((id, namer.get(&id)?))).collect();
     let evidence = required::rows(world, &known.scope, &known.required)?;
@@ -242,13 +242,10 @@ pub fn status(
 /// Most rows of each list of an answer: what concerns more of the scope is counted.
 const LISTED: usize = 1000;
 
-/// Cuts a list, and tells how much of it.
-fn cut<T>(list: &mut Vec<T>, class: &'static str, omitted: &mut Vec<Omitted>) {
-    if let Some(count) = list.len().checked_sub(LISTED).filter(|count| *count > 0) {
-        let count = u64::try_from(count).unwrap_or(u64::MAX);
-        omitted.push(Omitted { class, count, reason: "limit", ids: Vec::new() });
-        list.truncate(LISTED);
-    }
+/// The first of a list, and how many are left out.
+fn first<T: Clone>(list: &[T], class: &'static str, omitted: &mut Vec<Omitted>) -> Vec<T> {
+    omitted.extend(view::left_out(class, list.len().saturating_sub(LISTED)));
+    list.iter().take(LISTED).cloned().collect()
 }
 
 /// The claims of the scope, ascending: the first of them, and those that a reason names; without `verbose` only these.
@@ -271,9 +268,8 @@ fn claim_rows(
     let first = if verbose || all <= LISTED { LISTED } else { 0 };
     let listed = rows.filter(|(at, (claim, _))| *at < first || named.contains(&claim.node.id));
     let listed: Vec<ClaimRow> = listed.map(|(_, row)| claim_row(row)).collect();
-    if verbose && listed.len() < all {
-        let count = u64::try_from(all - listed.len()).unwrap_or(u64::MAX);
-        omitted.push(Omitted { class: "claim", count, reason: "limit", ids: Vec::new() });
+    if verbose {
+        omitted.extend(view::left_out("claim", all.saturating_sub(listed.len())));
     }
     listed
 }
@@ -343,12 +339,13 @@ pub(crate) fn claim_row((claim, derived): (&ScopedClaim, &Arc<Derived>)) -> Clai
 }
 
 /// Unsettled ones first; then by severity, first observation and identity (object model, section 15.4).
-fn residual_rows(scope: &Scope) -> Vec<ResidualRow> {
+fn residual_rows(scope: &Scope, omitted: &mut Vec<Omitted>) -> Vec<ResidualRow> {
     let mut nodes: Vec<_> = scope.residuals.values().collect();
     nodes.sort_by_key(|node| {
         (!is_unsettled(node.disposition), severity_rank(node.severity), node.first_observed_ms, node.id)
     });
-    nodes.into_iter().map(residual_row).collect()
+    omitted.extend(view::left_out("residual", nodes.len().saturating_sub(LISTED)));
+    nodes.into_iter().take(LISTED).map(residual_row).collect()
 }
 
 /// The row of a residual.

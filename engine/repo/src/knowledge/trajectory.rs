@@ -4,6 +4,7 @@ use crate::Result;
 use crate::facts::{Named, Omitted, Page, Uncertainty};
 use crate::history::graph::{ChangeSet, stored};
 use crate::history::nodes;
+use crate::history::view;
 use crate::knowledge::handoff::{self, Added};
 use crate::knowledge::lists::{Window, outcome_word, page};
 use crate::knowledge::session::Session;
@@ -180,10 +181,7 @@ fn step(world: &World<'_>, change: &Gid) -> Result<Option<(StepFacts, Option<Gid
 fn left_out(world: &mut World<'_>, id: &Gid, versions: &[Gid]) -> Result<Vec<Omitted>> {
     let mut changes = ChangeSet::default();
     world.graph.include_sequence(&mut changes, id)?;
-    let beyond = |class: &'static str, all: usize| {
-        let count = u64::try_from(all.saturating_sub(MAX_STEPS)).unwrap_or(u64::MAX);
-        (count > 0).then(|| Omitted { class, count, reason: "limit", ids: Vec::new() })
-    };
+    let beyond = |class: &'static str, all: usize| view::left_out(class, all.saturating_sub(MAX_STEPS));
     let all = changes.len() + changes.missing.len();
     Ok(beyond("change", all).into_iter().chain(beyond("trajectory", versions.len())).collect())
 }

@@ -4,13 +4,14 @@
 use super::{Captured, FinishOptions, Inputs};
 use crate::facts::Uncertainty;
 use crate::history::agent::RunContext;
-use crate::history::declared::{DeclareContext, Declared, declare, non_empty};
+use crate::history::declared::{DeclareContext, Declared, declare};
 use crate::history::lineage::Lineage;
+use crate::history::objects::{non_empty, put};
 use crate::history::operations::operations;
 use crate::{Repo, RepoError, Result};
 use gemel_object::families::{NewChange, NewTrajectory};
 use gemel_object::{Encoded, Family, Gid, ObjectError};
-use gemel_store::{NewObject, Refs, Writer};
+use gemel_store::{Refs, Writer};
 use rayon::prelude::*;
 
 /// Objects that do not depend on where the change stands.
@@ -152,11 +153,6 @@ fn too_much(source: ObjectError, operations: usize) -> RepoError {
         },
         source => RepoError::Object { family: Family::Change, source },
     }
-}
-
-pub(super) fn put(writer: &Writer<'_>, object: &Encoded) -> Result<()> {
-    writer.put(NewObject { id: object.id, bytes: object.bytes.clone(), base: None })?;
-    Ok(())
 }
 
 pub(super) fn ids(objects: &[Encoded]) -> Vec<Gid> {

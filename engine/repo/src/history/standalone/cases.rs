@@ -1,9 +1,9 @@
 //! `case create`, `close` and `list`: larger objectives, as chains of versions under a label.
 
 use super::desk::{Desk, Locked, cannot_make, said, value};
-use crate::history::declared::non_empty;
 use crate::history::graph::stored;
 use crate::history::nodes;
+use crate::history::objects::non_empty;
 use crate::history::snapshot::check_free;
 use crate::names::Kind;
 use crate::{Named, Repo, RepoError, Result};

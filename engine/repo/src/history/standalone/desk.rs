@@ -1,9 +1,11 @@
 //! What the verbs share: arguments to identities, an object to its name, work under the lock.
 
+use crate::history::objects::put;
+pub(super) use crate::history::objects::{cannot_make, sorted};
 use crate::names::{Accept, Allocator, Kind, Namer, resolve_in};
 use crate::{Repo, RepoError, Result};
-use gemel_object::{Disclosure, Encoded, EnumSet, Family, Gid, Limits, ObjectError};
-use gemel_store::{NewObject, Refs, Store, Transaction, Writer};
+use gemel_object::{Disclosure, Encoded, EnumSet, Family, Gid, Limits};
+use gemel_store::{Refs, Store, Transaction, Writer};
 
 /// What was recorded, or was there already.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,25 +146,8 @@ impl Locked<'_> {
     }
 }
 
-fn put(writer: &Writer<'_>, object: &Encoded) -> Result<()> {
-    writer.put(NewObject { id: object.id, bytes: object.bytes.clone(), base: None })?;
-    Ok(())
-}
-
 fn name_of(store: &Store, refs: &Refs, id: Gid) -> Result<Option<String>> {
     Ok(Namer::find(store, refs, [id])?.get(&id))
-}
-
-/// Identities ascending and each once.
-pub(super) fn sorted(mut ids: Vec<Gid>) -> Vec<Gid> {
-    ids.sort_unstable();
-    ids.dedup();
-    ids
-}
-
-/// The failure to make an object of `family`.
-pub(super) fn cannot_make(family: Family) -> impl FnOnce(ObjectError) -> RepoError {
-    move |source| RepoError::Object { family, source }
 }
 
 /// Refuses text that says nothing.

@@ -1,7 +1,7 @@
 //! `environment create`: where something was run.
 
 use super::desk::{Desk, Made, cannot_make, pair, said};
-use crate::history::declared::non_empty;
+use crate::history::objects::non_empty;
 use crate::names::Kind;
 use crate::{Repo, RepoError, Result};
 use gemel_object::families::{NewEnvironment, NewNamedVersion, NewOs, NewToolchain};

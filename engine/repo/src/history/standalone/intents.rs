@@ -2,10 +2,10 @@
 
 use super::desk::{Desk, Made, all_said, cannot_make, said};
 use crate::facts::Reference;
-use crate::history::declared::non_empty;
 use crate::history::graph::{Graph, stored};
 use crate::history::lineage::named_trajectories;
 use crate::history::nodes;
+use crate::history::objects::non_empty;
 use crate::history::view;
 use crate::names::{Accept, Kind, Namer, resolve_in};
 use crate::{Named, Repo, Result};

@@ -2,7 +2,7 @@
 
 use super::desk::{Desk, cannot_make, said};
 use crate::history::agent;
-use crate::history::declared::non_empty;
+use crate::history::objects::non_empty;
 use crate::names::Kind;
 use crate::{Repo, RepoError, Result};
 use gemel_object::families::NewContextManifest;

@@ -2,7 +2,7 @@
 
 use super::desk::{Desk, Made, all_said, cannot_make, disclosure, pair};
 use crate::history::agent;
-use crate::history::declared::non_empty;
+use crate::history::objects::non_empty;
 use crate::names::Kind;
 use crate::{Repo, Result};
 use gemel_object::families::{NewAgentRun, NewTool};

@@ -2,11 +2,11 @@
 
 use super::desk::{Locked, cannot_make};
 use crate::Result;
-use crate::history::declared::non_empty;
 use crate::history::graph::{ChangeSet, Graph};
 pub(super) use crate::history::lineage::NamedTrajectory;
 use crate::history::lineage::named_trajectories;
 use crate::history::nodes;
+use crate::history::objects::non_empty;
 use crate::names::Kind;
 use gemel_object::families::NewTrajectory;
 use gemel_object::{Family, Gid, Limits};
