@@ -24,6 +24,9 @@ impl RealDisk {
     }
 }
 
+/// Attempts to make a directory that others take away.
+const VANISHING: usize = 16;
+
 impl Vfs for RealDisk {
     fn map(&self, path: &Path) -> io::Result<FileBytes> {
         let file = open_to_read(path)?;
@@ -89,6 +92,13 @@ impl Vfs for RealDisk {
     }
 
     fn create_dir_all(&self, path: &Path) -> io::Result<()> {
+        // A directory that another process renames away between the attempt and the look is there and gone.
+        for _ in 0..VANISHING {
+            match fs::create_dir_all(path) {
+                Err(e) if e.kind() == ErrorKind::AlreadyExists && path.symlink_metadata().is_err() => {}
+                done => return done,
+            }
+        }
         fs::create_dir_all(path)
     }
 
